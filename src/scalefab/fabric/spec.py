@@ -1,0 +1,115 @@
+"""What a supernode is made of, as frozen values in integer units. A user's file becomes these; arrays come from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class NodeKind(IntEnum):
+    """Kinds of node; the numbers stand in the fabric arrays."""
+
+    GPU = 0
+    MEMORY = 1
+    SWITCH = 2
+    NIC = 3
+
+
+class Fec(IntEnum):
+    """Forward error correction of a link; the numbers are those of the negotiation TLV (`sib`)."""
+
+    NONE = 0
+    RS272 = 1
+    RS528 = 2
+    RS544 = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySpec:
+    """Target memory of an endpoint: first byte after ``latency_ps``, then ``bandwidth_Bps`` shared by all ports."""
+
+    bandwidth_Bps: int
+    latency_ps: int
+    capacity_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSpec:
+    """One kind of endpoint and how many of it: ``count`` GPUs with ``stacks`` x ``ports_per_stack`` ports each.
+
+    ``buffer_bytes`` is the receive buffer per VC and port, told to the switch as credits.
+    """
+
+    name: str
+    count: int
+    stacks: int
+    ports_per_stack: int
+    port_rate_bps: int
+    tx_latency_ps: int
+    rx_latency_ps: int
+    buffer_bytes: int
+    memory: MemorySpec
+    source: str = ""
+
+    @property
+    def ports(self) -> int:
+        """Ports of one endpoint."""
+        return self.stacks * self.ports_per_stack
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSpec:
+    """The switches of a single tier: ``planes`` of them, one a plane.
+
+    ``latency_ps`` is first bit in to first bit out (look-up, own PHYs and FEC); how long a frame occupies a port is its
+    serialisation at ``port_rate_bps`` alone. ``buffer_bytes`` is the ingress buffer per VC and port.
+    """
+
+    name: str
+    planes: int
+    radix: int
+    port_rate_bps: int
+    latency_ps: int
+    buffer_bytes: int
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CableSpec:
+    """Every cable of the domain. ``delay_ps`` is cable alone (length x ps per m), one way.
+
+    ``link_delay_ps`` is -1, or the whole delay of a link (cable, PHYs and FEC together) as the user states it.
+    """
+
+    length_mm: int
+    medium: str
+    delay_ps: int
+    link_delay_ps: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FabricSpec:
+    """A whole supernode domain.
+
+    ``phy_tx_ps`` counts at the source endpoint, ``phy_rx_ps`` at the target endpoint (a switch's PHYs are inside its
+    latency). ``fec_depth`` is the codeword interleave, 0 = the usual one for the port rate. ``credit_bytes``,
+    ``overhead_bytes`` and ``cf_spacing_bytes`` are CBFC's (profile section 2).
+    """
+
+    endpoints: EndpointSpec
+    switches: SwitchSpec
+    cables: CableSpec
+    fec: Fec
+    fec_depth: int
+    header_stack: str
+    frame_max: int
+    phy_tx_ps: int
+    phy_rx_ps: int
+    credit_bytes: int
+    overhead_bytes: int
+    cf_spacing_bytes: int
+
+    @property
+    def mtu(self) -> int:
+        """Data bytes of a full packet: min(4096, (frame_max - 64) rounded down to 64) (`own`)."""
+        return min(4096, (self.frame_max - 64) // 64 * 64)

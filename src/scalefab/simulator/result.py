@@ -1,0 +1,145 @@
+"""What a run leaves behind. No Numba here: report and planner read this without a compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..fabric.arrays import Fabric
+from ..workload.graph import OperationGraph
+
+I4 = NDArray[np.int32]
+I8 = NDArray[np.int64]
+
+
+class Status(IntEnum):
+    """How a run ended."""
+
+    DONE = 0
+    PARTIAL = 1
+    NO_PROGRESS = 2
+
+
+class Stage(IntEnum):
+    """Where a delivered data frame spent its time, in the order of its way; the times add up to executed - ready exactly."""
+
+    ENDPOINT_TX = 0  #: fixed transmit latency of the source endpoint
+    SOURCE_QUEUE = 1  #: other frames of the same source port went first
+    WINDOW = 2  #: source port idle because every waiting session's RH window was full
+    SOURCE_CREDIT = 3  #: source port idle for want of CBFC credits
+    SERIALISE = 4  #: preamble and frame on the first line (counted once: switches cut through)
+    CABLE = 5  #: cables, PHYs and FEC of all links
+    LOOKUP = 6  #: switch, first bit in to first possible bit out
+    ARBITER = 7  #: waited in a VOQ while the output sent other frames
+    SWITCH_CREDIT = 8  #: waited in a VOQ while the output had no credits
+    ENDPOINT_RX = 9  #: fixed receive latency of the target endpoint
+    MEMORY_WAIT = 10  #: target memory was busy with earlier frames
+    MEMORY = 11  #: target memory latency
+
+
+STAGE_LABELS = {
+    Stage.ENDPOINT_TX: "endpoint TX latency",
+    Stage.SOURCE_QUEUE: "source port busy",
+    Stage.WINDOW: "RH window full",
+    Stage.SOURCE_CREDIT: "no credits at the source",
+    Stage.SERIALISE: "serialisation",
+    Stage.CABLE: "cable, PHY, FEC",
+    Stage.LOOKUP: "switch look-up",
+    Stage.ARBITER: "switch output busy",
+    Stage.SWITCH_CREDIT: "no credits at the switch",
+    Stage.ENDPOINT_RX: "endpoint RX latency",
+    Stage.MEMORY_WAIT: "target memory busy",
+    Stage.MEMORY: "target memory latency",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperationTimes:
+    """Per operation of the graph, all in ps, -1 = never; shape (n,)."""
+
+    ready_ps: I8
+    first_ps: I8
+    executed_ps: I8
+    done_ps: I8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PortTable:
+    """Per directed port; shape (ports,)."""
+
+    frames: I8
+    ack_frames: I8
+    cf_updates: I8
+    data_bytes: I8  #: payload bytes sent
+    wire_bytes: I8  #: frames with preamble and gap, and ordered sets
+    busy_ps: I8
+    credit_wait_ps: I8
+    window_wait_ps: I8
+    peak_queue_bytes: I8  #: most bytes (credits) held at once in the receive buffer of this port, one VC
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One run.
+
+    Attributes
+    ----------
+    completion_ps
+        Time of the last done operation.
+    bound_ps
+        Lower bound of the graph on the fabric (`workload.bounds`), 0 when not computed.
+    stage_ps
+        Sum over executed data frames of the time in each `Stage`; their sum equals ``frame_ps`` exactly.
+    frame_ps
+        Sum over executed data frames of (executed - ready), ps.
+    latency_edges_ps, latency_counts
+        Histogram of (executed - first bit sent) of data frames, log-linear.
+    link_load_bin_ps, link_load
+        Wire bytes by port and time bin; shape (ports, bins).
+    operations_done
+        Operations that finished; equal to len(graph) when status is DONE.
+    """
+
+    status: Status
+    graph: OperationGraph
+    fabric: Fabric
+    seed: int
+    completion_ps: int
+    now_ps: int
+    bound_ps: int
+    bound_cut: str
+    operations: OperationTimes
+    ports: PortTable
+    frames: int
+    frames_sent: int
+    ack_frames: int
+    cf_updates: int
+    data_bytes: int
+    wire_bytes: int
+    events: int
+    stage_ps: I8
+    frame_ps: int
+    latency_edges_ps: I8
+    latency_counts: I8
+    link_load_bin_ps: int
+    link_load: I8
+    operations_done: int
+    wall_s: float
+    compile_s: float
+    peak_MB: float
+    notes: tuple[str, ...] = ()
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lost_frames(self) -> int:
+        """Data frames sent and never executed (in a partial result: still in flight)."""
+        return self.frames_sent - self.frames
+
+    @property
+    def payload_efficiency(self) -> float:
+        """Data bytes delivered a wire byte that endpoints sent."""
+        return self.data_bytes / self.wire_bytes if self.wire_bytes else 0.0
