@@ -87,7 +87,7 @@ def parse_rate_bps(text: object) -> int:
     return _parse(text, _RATE_BPS, "a line rate in bits such as 800Gb/s", hint)
 
 
-def parse_bandwidth_Bps(text: object) -> int:  # noqa: N802 - B is bytes
+def parse_bandwidth_Bps(text: object) -> int:
     """Read a bandwidth, for example ``"8TB/s"``, in bytes a second. Raises UnitError as `parse_time_ps`."""
     hint = {unit: f"'{unit}' is bits a second, a memory bandwidth is bytes" for unit in _RATE_BPS}
     return _parse(text, _BANDWIDTH_BPS, "a bandwidth in bytes such as 8TB/s", hint)
@@ -124,9 +124,45 @@ def format_rate(rate_bps: int, digits: int = 1) -> str:
 
 def format_bandwidth(bandwidth_bytes: float, digits: int = 2) -> str:
     """Bytes a second as text for people, such as ``"98.31 GB/s"``."""
-    return _scaled(round(bandwidth_bytes), ((10**12, "TB/s"), (10**9, "GB/s"), (10**6, "MB/s"), (10**3, "kB/s"), (1, "B/s")), digits)
+    return _scaled(
+        round(bandwidth_bytes), ((10**12, "TB/s"), (10**9, "GB/s"), (10**6, "MB/s"), (10**3, "kB/s"), (1, "B/s")), digits
+    )
 
 
 def format_length(length_mm: int) -> str:
     """Millimetres as text for people, such as ``"3 m"``."""
     return _scaled(int(length_mm), ((10**6, "km"), (10**3, "m"), (1, "mm")), 3)
+
+
+def _exact(value: int, table: dict[str, int]) -> str:
+    """Return the shortest whole number with a unit that is exactly ``value``; of equally short ones that of the largest unit."""
+    if value == 0:
+        return f"0{min(table, key=lambda unit: table[unit])}"
+    whole = [(unit, factor) for unit, factor in table.items() if value % factor == 0]
+    unit, factor = min(whole, key=lambda item: (len(f"{value // item[1]}{item[0]}"), -item[1]))
+    return f"{value // factor}{unit}"
+
+
+def exact_time(time_ps: int) -> str:
+    """Picoseconds as text that reads back to the same value, such as ``"250ns"``."""
+    return _exact(time_ps, {u: f for u, f in _TIME_PS.items() if u.isascii()})
+
+
+def exact_length(length_mm: int) -> str:
+    """Millimetres as text that reads back to the same value, such as ``"3m"``."""
+    return _exact(length_mm, _LENGTH_MM)
+
+
+def exact_size(size_bytes: int) -> str:
+    """Bytes as text that reads back to the same value, such as ``"64KiB"`` or ``"192GB"``."""
+    return _exact(size_bytes, {f"{p}B": f for p, f in (_DECIMAL | _BINARY).items() if p != "K"})
+
+
+def exact_rate(rate_bps: int) -> str:
+    """Bits a second as text that reads back to the same value, such as ``"800Gb/s"``."""
+    return _exact(rate_bps, {f"{p}b/s": f for p, f in _DECIMAL.items() if p != "K"})
+
+
+def exact_bandwidth(bandwidth_Bps: int) -> str:
+    """Bytes a second as text that reads back to the same value, such as ``"8TB/s"``."""
+    return _exact(bandwidth_Bps, {f"{p}B/s": f for p, f in _DECIMAL.items() if p != "K"})

@@ -19,72 +19,81 @@ the operation graph only and send nothing.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from ..compiled import compiled
+from .profile import (
+    ACK_FRAME_BYTES,
+    FCS_BYTES,
+    FRAME_MIN_BYTES,
+    GAP_BYTES,
+    HEADER_BYTES,
+    ICRC_BYTES,
+    LSU_MAX_BYTES,
+    MESSAGE_MAX_PACKETS,
+    ORDERED_SET_BYTES,
+    PREAMBLE_BYTES,
+    TH_REQUEST_BYTES,
+    TH_RESPONSE_BYTES,
+    VC_BULK,
+    VC_CONTROL,
+    VC_REQUEST,
+    VC_RESPONSE,
+    VCS,
+    WIRE_EXTRA_BYTES,
+    Kind,
+    Opcode,
+)
 
-
-class Kind(IntEnum):
-    """What an operation of the graph does; the numbers stand in the graph arrays."""
-
-    LOAD = 0
-    STORE = 1
-    ATOMIC = 2
-    REDUCE = 3
-    PUT = 4
-    GET = 5
-    SEND = 6
-    FENCE = 7
-    COMPUTE = 8
-    JOIN = 9
-
-
-class Opcode(IntEnum):
-    """TH opcodes of the open profile."""
-
-    NOP = 0
-    LOAD = 1
-    LOAD_RSP = 2
-    STORE = 3
-    STORE_MASKED = 4
-    STORE_RSP = 5
-    REDUCE = 6
-    ATOMIC = 7
-    ATOMIC_RSP = 8
-    FENCE = 9
-    FENCE_RSP = 10
-    RDMA_WRITE = 16
-    RDMA_WRITE_IMM = 17
-    RDMA_READ = 18
-    RDMA_READ_RSP = 19
-    SEND = 20
-    SEND_IMM = 21
-    COMPLETION = 22
-    RDMA_WRITE_SIG = 23
-    PROBE = 48
-    PROBE_RSP = 49
-    ERROR = 63
-
+__all__ = [
+    "ACK_FRAME_BYTES",
+    "ATOMIC",
+    "COMPUTE",
+    "FCS_BYTES",
+    "FENCE",
+    "FRAME_MIN_BYTES",
+    "GAP_BYTES",
+    "GET",
+    "HEADER_BYTES",
+    "ICRC_BYTES",
+    "JOIN",
+    "LOAD",
+    "LSU_MAX_BYTES",
+    "MESSAGE_MAX_PACKETS",
+    "ORDERED_SET_BYTES",
+    "PREAMBLE_BYTES",
+    "PUT",
+    "REDUCE",
+    "REQUEST_OPCODE",
+    "RESPONSE_OPCODE",
+    "SEND",
+    "STORE",
+    "TH_REQUEST_BYTES",
+    "TH_RESPONSE_BYTES",
+    "VCS",
+    "VC_BULK",
+    "VC_CONTROL",
+    "VC_REQUEST",
+    "VC_RESPONSE",
+    "WIRE_EXTRA_BYTES",
+    "Kind",
+    "Opcode",
+    "body_limit",
+    "frame_bytes",
+    "is_bulk",
+    "message_packets",
+    "mtu_bytes",
+    "packet_bytes",
+    "packet_count",
+    "pad8",
+    "request_body_bytes",
+    "request_vc",
+    "response_body_bytes",
+    "response_vc",
+    "transaction_bytes",
+    "transaction_count",
+]
 
 # The same kinds as plain integers: compiled functions compare integers, the enum is for printing.
 LOAD, STORE, ATOMIC, REDUCE, PUT, GET, SEND, FENCE, COMPUTE, JOIN = range(10)
-
-VC_REQUEST, VC_RESPONSE, VC_BULK, VC_CONTROL = range(4)
-VCS = 4
-
-PREAMBLE_BYTES = 8
-GAP_BYTES = 12
-WIRE_EXTRA_BYTES = PREAMBLE_BYTES + GAP_BYTES  # IEEE 802.3, pub
-ORDERED_SET_BYTES = 8  # one CtlOS of line time, sib
-HEADER_BYTES = 24  # OEFH 14, NET 2, RH 8 (own)
-ICRC_BYTES = 4
-FCS_BYTES = 4
-TH_REQUEST_BYTES = 16
-TH_RESPONSE_BYTES = 8
-FRAME_MIN_BYTES = 64
-ACK_FRAME_BYTES = 64
-LSU_MAX_BYTES = 512  # largest LOAD, STORE, REDUCE (own)
-MESSAGE_MAX_PACKETS = 65_536
 
 REQUEST_OPCODE = {
     Kind.LOAD: Opcode.LOAD,

@@ -35,7 +35,8 @@ class RunOptions:
 class Origin:
     """Where the value of a setting came from.
 
-    ``kind`` is ``file``, ``set``, ``preset`` or ``default``; ``where`` is ``file:line``, the ``--set`` text, or the preset's name and source.
+    ``kind`` is ``file``, ``set``, ``preset`` or ``default``; ``where`` is ``file:line``, the ``--set`` text, the preset's name
+    and source, or the rule that a default follows ("" = a fixed one).
     """
 
     kind: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..protocol.operations import Kind
+from ..protocol.profile import Kind
 
 
 class Algorithm(Enum):

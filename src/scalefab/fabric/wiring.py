@@ -1,0 +1,194 @@
+"""Whether a supernode can be wired: every fault at once, each with its numbers and the key of the user's file.
+
+Two kinds: values that no domain may have (`range_problems`, limits of the open profile), and values that are fine alone but do
+not fit each other (`fit_problems`: ports, planes, radix). `advice` names what works but wastes line rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from ..errors import Problem
+from ..units import format_rate, format_size
+from .buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
+from .spec import FabricSpec
+from .timing import MAX_FEC_DEPTH, MEDIA, PORT_RATES_BPS
+
+ENDPOINTS = (2, 1024)  # pub: a domain has at most 1024 GPUs
+STACKS = (1, 16)  # pub: several stacks; sib: 4 bits of entropy
+PORTS_PER_STACK = (1, 4)  # pub
+PLANES = (1, 64)  # 16 stacks x 4 ports
+FRAME = (64, 9216)  # profile section 1
+SMALLEST_DATA_FRAME = 128  # mtu = (frame_max - 64) rounded down to 64: below this no packet carries data
+CREDIT_BYTES = (32, 2048)  # profile section 2
+OVERHEAD_BYTES = (-16, 127)  # profile section 2
+SMALLEST_SPACING_BYTES = 800  # profile section 2
+LONGEST_PS = 10**12  # own: 1 s, so that sums of delays stay far inside 64 bits
+LONGEST_MM = 100_000_000  # own: 100 km
+
+
+def check_wiring(spec: FabricSpec) -> list[Problem]:
+    """Return every problem of a domain, `range_problems` first; empty when it can be built."""
+    return [*range_problems(spec), *fit_problems(spec)]
+
+
+def range_problems(spec: FabricSpec) -> list[Problem]:
+    """Return the values that no domain may have."""
+    return [*_gpu_ranges(spec), *_switch_ranges(spec), *_link_ranges(spec), *_credit_ranges(spec)]
+
+
+def fit_problems(spec: FabricSpec) -> list[Problem]:
+    """Return what is short: ports, planes or radix. Values out of range are left to `range_problems`."""
+    gpus, switches = spec.endpoints, spec.switches
+    if min(gpus.count, gpus.stacks, gpus.ports_per_stack, switches.planes, switches.radix) < 1:
+        return []
+    return [*_rate_fit(spec), *_plane_fit(spec), *_radix_fit(spec)]
+
+
+def advice(spec: FabricSpec) -> tuple[str, ...]:
+    """Return what a buildable domain does badly: buffers too small to keep a link at line rate (profile section 2)."""
+    needed = full_rate_buffer_bytes(spec)
+    buffers = {"fabric.gpus.buffer": spec.endpoints.buffer_bytes, "fabric.switches.buffer": spec.switches.buffer_bytes}
+    return tuple(
+        f"{key}: {format_size(have)} a VC cannot keep a link at line rate, that takes {format_size(needed)}"
+        for key, have in buffers.items()
+        if have < needed
+    )
+
+
+def _outside(key: str, what: str, value: int, limits: tuple[int, int], unit: str = "") -> Iterator[Problem]:
+    low, high = limits
+    if not low <= value <= high:
+        yield Problem(f"{what} {value}{unit}", f"{low} .. {high}{unit}", key=key)
+
+
+def _positive(key: str, what: str, value: int) -> Iterator[Problem]:
+    if value < 1:
+        yield Problem(f"{what} {value}", "a positive value", key=key)
+
+
+def _port_rate(key: str, rate_bps: int) -> Iterator[Problem]:
+    if rate_bps not in PORT_RATES_BPS:
+        known = ", ".join(format_rate(rate) for rate in PORT_RATES_BPS)
+        yield Problem(f"no port runs at {format_rate(rate_bps)}", f"one of {known}", key=key)
+
+
+def _gpu_ranges(spec: FabricSpec) -> Iterator[Problem]:
+    gpus = spec.endpoints
+    yield from _outside("fabric.gpus.count", "GPUs in the domain:", gpus.count, ENDPOINTS)
+    yield from _outside("fabric.gpus.stacks", "stacks of a GPU:", gpus.stacks, STACKS)
+    yield from _outside("fabric.gpus.ports_per_stack", "ports of a stack:", gpus.ports_per_stack, PORTS_PER_STACK)
+    yield from _port_rate("fabric.gpus.port_rate", gpus.port_rate_bps)
+    yield from _outside("fabric.gpus.tx_latency", "latency", gpus.tx_latency_ps, (0, LONGEST_PS), " ps")
+    yield from _outside("fabric.gpus.rx_latency", "latency", gpus.rx_latency_ps, (0, LONGEST_PS), " ps")
+    yield from _positive("fabric.gpus.memory.bandwidth", "bandwidth in B/s:", gpus.memory.bandwidth_Bps)
+    yield from _outside("fabric.gpus.memory.latency", "latency", gpus.memory.latency_ps, (0, LONGEST_PS), " ps")
+    yield from _positive("fabric.gpus.memory.capacity", "capacity in bytes:", gpus.memory.capacity_bytes)
+
+
+def _switch_ranges(spec: FabricSpec) -> Iterator[Problem]:
+    switches = spec.switches
+    yield from _outside("fabric.switches.planes", "planes:", switches.planes, PLANES)
+    yield from _positive("fabric.switches.ports", "ports of a switch:", switches.radix)
+    yield from _port_rate("fabric.switches.port_rate", switches.port_rate_bps)
+    yield from _outside("fabric.switches.latency", "latency", switches.latency_ps, (0, LONGEST_PS), " ps")
+
+
+def _link_ranges(spec: FabricSpec) -> Iterator[Problem]:
+    cables = spec.cables
+    yield from _outside("fabric.cables.length", "length", cables.length_mm, (0, LONGEST_MM), " mm")
+    if cables.link_delay_ps < 0 and cables.medium not in MEDIA:
+        yield Problem(f"no medium '{cables.medium}'", f"one of {', '.join(MEDIA)}", key="fabric.cables.medium")
+    yield from _outside("fabric.cables.length", "delay of the cable", cables.delay_ps, (0, LONGEST_PS), " ps")
+    yield from _outside("fabric.cables.delay", "delay of a link", max(cables.link_delay_ps, 0), (0, LONGEST_PS), " ps")
+    yield from _outside("fabric.fec_depth", "interleave", spec.fec_depth, (0, MAX_FEC_DEPTH))
+    yield from _outside("fabric.phy_tx", "latency", spec.phy_tx_ps, (0, LONGEST_PS), " ps")
+    yield from _outside("fabric.phy_rx", "latency", spec.phy_rx_ps, (0, LONGEST_PS), " ps")
+    yield from _outside("fabric.frame_max", "largest frame", spec.frame_max, FRAME, " B")
+    if FRAME[0] <= spec.frame_max < SMALLEST_DATA_FRAME:
+        yield Problem(
+            f"largest frame {spec.frame_max} B leaves no room for data beside 64 B of headers",
+            f"at least {SMALLEST_DATA_FRAME} B",
+            key="fabric.frame_max",
+        )
+
+
+def _credit_ranges(spec: FabricSpec) -> Iterator[Problem]:
+    yield from _outside("fabric.cbfc.credit", "credit", spec.credit_bytes, CREDIT_BYTES, " B")
+    yield from _outside("fabric.cbfc.overhead", "packet overhead", spec.overhead_bytes, OVERHEAD_BYTES, " B")
+    if spec.cf_spacing_bytes < SMALLEST_SPACING_BYTES:
+        message = f"CF_UPDATEs every {spec.cf_spacing_bytes} B of line time"
+        yield Problem(message, f"at least {SMALLEST_SPACING_BYTES} B", key="fabric.cbfc.cf_spacing")
+    yield from _buffer_range("fabric.gpus.buffer", spec.endpoints.buffer_bytes, spec)
+    yield from _buffer_range("fabric.switches.buffer", spec.switches.buffer_bytes, spec)
+
+
+def _buffer_range(key: str, buffer_bytes: int, spec: FabricSpec) -> Iterator[Problem]:
+    credit = spec.credit_bytes
+    if credit < 1:
+        return  # said already; nothing can be counted in such credits
+    credits = buffer_bytes // credit
+    frame = packet_credits(spec.frame_max, spec.overhead_bytes, credit)
+    if credits > MAX_CREDITS:
+        yield Problem(
+            f"{buffer_bytes} B a VC are {credits} credits of {credit} B, a link can count {MAX_CREDITS}",
+            f"at most {MAX_CREDITS * credit} B, or a larger credit",
+            key=key,
+        )
+    elif credits < frame:
+        yield Problem(
+            f"{buffer_bytes} B a VC are {max(credits, 0)} credits of {credit} B, a frame of {spec.frame_max} B takes {frame}",
+            f"at least {frame * credit} B",
+            key=key,
+        )
+
+
+def _rate_fit(spec: FabricSpec) -> Iterator[Problem]:
+    gpu, switch = spec.endpoints.port_rate_bps, spec.switches.port_rate_bps
+    if gpu != switch:
+        yield Problem(
+            f"switch ports run at {format_rate(switch)}, GPU ports at {format_rate(gpu)}",
+            "the same rate at both ends of a cable",
+            key="fabric.switches.port_rate",
+        )
+
+
+def _plane_fit(spec: FabricSpec) -> Iterator[Problem]:
+    gpus, planes = spec.endpoints, spec.switches.planes
+    if gpus.ports % planes == 0:
+        return
+    have = f"a GPU has {_count(gpus.ports, 'port')} ({_count(gpus.stacks, 'stack')} x {gpus.ports_per_stack})"
+    if planes > gpus.ports:
+        message = f"{planes} planes, but {have}: {planes - gpus.ports} of the switches would reach no GPU"
+    else:
+        message = f"{planes} planes do not share the ports evenly, {have}"
+    divisors = [str(n) for n in range(1, gpus.ports + 1) if gpus.ports % n == 0 and n <= PLANES[1]]
+    yield Problem(message, "planes: " + _one_of(divisors), key="fabric.switches.planes")
+
+
+def _radix_fit(spec: FabricSpec) -> Iterator[Problem]:
+    gpus, switches = spec.endpoints, spec.switches
+    of_a_gpu = -(-gpus.ports // switches.planes)
+    needed = gpus.count * of_a_gpu
+    if needed <= switches.radix:
+        return
+    who = "the switch" if switches.planes == 1 else f"each of the {switches.planes} switches"
+    capacity = f"{Decimal(switches.radix * switches.port_rate_bps).scaleb(-12).normalize():f}T"
+    ways = [f"at most {switches.radix // of_a_gpu} GPUs"] if switches.radix // of_a_gpu >= ENDPOINTS[0] else []
+    for planes in range(switches.planes + 1, gpus.ports + 1):
+        if gpus.ports % planes == 0 and gpus.count * gpus.ports // planes <= switches.radix:
+            ways.append(f"{planes} planes")
+            break
+    ways.append(f"switches with {needed} ports")
+    switch = f"a {capacity} switch" + (f" ({switches.name})" if switches.name else "")
+    short = f"{who} needs {needed} ports of {format_rate(gpus.port_rate_bps)}, {switch} has {switches.radix}"
+    yield Problem(short, _one_of(ways), key="fabric.gpus.count")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _one_of(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]

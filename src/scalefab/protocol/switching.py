@@ -1,0 +1,106 @@
+"""What a switch does with a frame: look-up, the earliest first bit out, fair choice among inputs and VCs (open profile section 2).
+
+Look-up: ``dst_id`` gives the ports of the endpoint, the member is the port (stack, port) of the frame's entropy; a switch never
+picks another one. Cut-through with the FCS known first: first bit out >= max(first bit in + latency, last bit in). Arbiter: VC 3
+strictly first, the others round robin by bytes; inputs of a VC round robin by frame. Origin: `own`; the latency budget is `sib` (SUE).
+
+Bitmaps hold 32 inputs a word in signed 64-bit integers, so no word is ever negative, compiled or not.
+"""
+
+from __future__ import annotations
+
+from ..compiled import compiled
+
+WORD_BITS = 32
+_WORD_MASK = 0xFFFFFFFF
+LATENCY_PS = 250_000  # sib: SUE's budget
+
+
+@compiled
+def first_bit_out_ps(first_in_ps, last_in_ps, latency_ps):  # type: ignore[no-untyped-def]
+    """Return the earliest time of the first bit out."""
+    t = first_in_ps + latency_ps
+    return t if t > last_in_ps else last_in_ps
+
+
+@compiled
+def lowest_bit(word):  # type: ignore[no-untyped-def]
+    """Return the index of the lowest set bit of a non-zero 32-bit word."""
+    n = 0
+    if word & 0xFFFF == 0:
+        n += 16
+        word >>= 16
+    if word & 0xFF == 0:
+        n += 8
+        word >>= 8
+    if word & 0xF == 0:
+        n += 4
+        word >>= 4
+    if word & 3 == 0:
+        n += 2
+        word >>= 2
+    if word & 1 == 0:
+        n += 1
+    return n
+
+
+@compiled
+def next_input(bits, row, words, last):  # type: ignore[no-untyped-def]
+    """Return the first waiting input after ``last``, cyclically, of a row of ``words`` bitmap words; -1 when none waits."""
+    start = last + 1
+    w = start >> 5
+    if w >= words:
+        w = 0
+        start = 0
+    word = (bits[row, w] >> (start & 31)) << (start & 31)
+    for _ in range(words + 1):
+        if word != 0:
+            return (w << 5) + lowest_bit(word)
+        w += 1
+        if w == words:
+            w = 0
+        word = bits[row, w]
+    return -1
+
+
+@compiled
+def mark_waiting(bits, row, index):  # type: ignore[no-untyped-def]
+    """Set the bit of an input that has a frame waiting."""
+    bits[row, index >> 5] |= 1 << (index & 31)
+
+
+@compiled
+def mark_empty(bits, row, index):  # type: ignore[no-untyped-def]
+    """Clear the bit of an input whose list ran empty."""
+    bits[row, index >> 5] &= _WORD_MASK ^ (1 << (index & 31))
+
+
+@compiled
+def byte_turn(deficits, row, turn, ready, quantum_bytes):  # type: ignore[no-untyped-def]
+    """Round robin by bytes among VC 0 .. 2 (surplus round robin: a VC that overdraws its turn pays in the next).
+
+    Parameters
+    ----------
+    deficits
+        int64[rows, 4]: bytes each VC may still send in its turn; changed.
+    row, turn
+        Port, and the VC whose turn it is.
+    ready
+        Bit v set = VC v has a frame that may go now.
+    quantum_bytes
+        Bytes added at each turn; at least the largest frame, so one addition always pays a debt.
+
+    Returns
+    -------
+    int
+        The VC to serve (its turn now), -1 when none is ready.
+    """
+    if ready & 7 == 0:
+        return -1
+    while True:
+        if ready & (1 << turn) == 0:
+            deficits[row, turn] = 0
+        elif deficits[row, turn] > 0:
+            return turn
+        turn = turn + 1 if turn < 2 else 0
+        deficits[row, turn] += quantum_bytes

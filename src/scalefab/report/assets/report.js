@@ -1,0 +1,80 @@
+"use strict";
+(function () {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  let printing = false;
+
+  function theme() {
+    return data.themes[dark.matches && !printing ? "dark" : "light"];
+  }
+
+  function axis(colours, title, more) {
+    return Object.assign({
+      title: { text: title, font: { size: 13, color: colours.soft } },
+      color: colours.soft, gridcolor: colours.line, linecolor: colours.line, zerolinecolor: colours.line,
+      tickfont: { size: 12 }, automargin: true
+    }, more);
+  }
+
+  function layout(id, colours, more) {
+    const box = document.getElementById(id);
+    return Object.assign({
+      autosize: true, width: box.clientWidth, height: box.clientHeight,
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: "system-ui,-apple-system,'Segoe UI',Roboto,sans-serif", size: 13, color: colours.ink },
+      margin: { l: 56, r: 12, t: 8, b: 48 }, hovermode: "closest",
+      hoverlabel: { bgcolor: colours.panel, bordercolor: colours.line, font: { color: colours.ink } }
+    }, more);
+  }
+
+  const options = { displaylogo: false, displayModeBar: false };
+
+  function drawLoad(id, key, verb, colours) {
+    const load = data.load;
+    if (!document.getElementById(id)) { return; }
+    const ramp = colours.ramp.map(function (colour, i) { return [i / (colours.ramp.length - 1), colour]; });
+    Plotly.react(id, [{
+      type: "heatmap", z: load[key], x: load.time_us, y: load.rows, zmin: 0, zmax: 100, colorscale: ramp,
+      colorbar: { title: { text: "%", font: { size: 12 } }, thickness: 10, len: 1, outlinewidth: 0, tickfont: { size: 12, color: colours.soft } },
+      hovertemplate: "GPU %{y} " + verb + " at %{z:.1f} % of line rate<br>around %{x:.2f} µs<extra></extra>"
+    }], layout(id, colours, {
+      xaxis: axis(colours, "time, µs", { showgrid: false, zeroline: false }),
+      yaxis: axis(colours, "GPU", { showgrid: false, zeroline: false, autorange: "reversed" })
+    }), options);
+  }
+
+  function drawLatency(colours) {
+    if (!document.getElementById("plot-latency")) { return; }
+    const hues = [colours.bar, colours.accent, colours.good, colours.soft, colours.ink];
+    const dashes = ["solid", "solid", "solid", "dash", "dot"];
+    Plotly.react("plot-latency", data.latency.map(function (curve, i) {
+      const frames = curve.name === "data frames";
+      return {
+        type: "scatter", mode: curve.us.length > 1 ? "lines" : "markers", name: curve.name, x: curve.us, y: curve.percent,
+        line: { shape: "hv", width: 2, color: frames ? colours.soft : hues[i % hues.length], dash: frames ? "dash" : dashes[i % dashes.length] },
+        hovertemplate: "%{y:.1f} % within %{x:.3f} µs<extra>" + curve.name + "</extra>"
+      };
+    }), layout("plot-latency", colours, {
+      xaxis: axis(colours, "latency, µs (log scale)", { type: "log", dtick: "D2" }),
+      yaxis: axis(colours, "share, %", { range: [0, 101] }),
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } }, showlegend: true
+    }), options);
+  }
+
+  function draw() {
+    const colours = theme();
+    drawLoad("plot-out", "out", "sends", colours);
+    drawLoad("plot-into", "into", "receives", colours);
+    drawLatency(colours);
+  }
+
+  let waiting = 0;
+  window.addEventListener("resize", function () {
+    window.cancelAnimationFrame(waiting);
+    waiting = window.requestAnimationFrame(draw);
+  });
+  dark.addEventListener("change", draw);
+  window.addEventListener("beforeprint", function () { printing = true; draw(); });
+  window.addEventListener("afterprint", function () { printing = false; draw(); });
+  draw();
+})();

@@ -1,0 +1,76 @@
+"""The report: one HTML file that needs no network, with Plotly inside once, light and dark, printable."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ..simulator.result import Result
+from ..simulator.verdict import Verdict
+from . import sections
+from .charts import chart_data, inline_json
+from .palette import DARK, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
+
+if TYPE_CHECKING:
+    from ..scenario.scenario import Scenario
+
+_FOOTER = (
+    "EthLink here is an open profile: it follows what was published and fills the gaps by choices of its own; "
+    "it is not ByteDance's confidential wire format."
+)
+
+
+def render_html(scenario: Scenario, result: Result, verdict: Verdict, manifest: dict[str, Any]) -> str:
+    """Return the whole report as one document.
+
+    The page may load nothing and run nothing but its own two scripts (a content security policy with their hashes), so a
+    scenario cannot bring its own, whatever it is called.
+    """
+    from plotly.offline import get_plotlyjs
+
+    plotly, own = get_plotlyjs(), _asset("report.js")
+    parts = (
+        sections.verdict_section(scenario, verdict),
+        sections.bound_section(result, verdict),
+        sections.groups_section(verdict),
+        sections.fabric_section(result),
+        sections.links_section(verdict),
+        sections.lost_time_section(result, verdict),
+        sections.latency_section(verdict),
+        sections.configuration_section(scenario),
+        sections.reproduce_section(scenario, manifest),
+    )
+    return "".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(plotly, own)}">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
+            f"<title>{escape(scenario.name)} - scalefab</title><style>{_style()}</style></head><body>",
+            sections.header(scenario, result, verdict, manifest),
+            "<main><noscript><p>The charts need JavaScript; all tables and drawings are here without it.</p></noscript>",
+            *parts,
+            f"</main><footer>{escape(_FOOTER)}</footer>",
+            f'<script type="application/json" id="data">{inline_json(chart_data(result))}</script>',
+            f"<script>{plotly}</script><script>{own}</script></body></html>\n",
+        )
+    )
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    light, dark = css_variables(LIGHT, RAMP_LIGHT), css_variables(DARK, RAMP_DARK)
+    return (
+        f":root{{color-scheme:light dark;{light}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{ramp_classes()}{_asset('report.css')}"
+    )
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {hashes}"

@@ -1,0 +1,116 @@
+"""A run as plain data: the flat object of ``run --json`` and the manifest of a run folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shlex
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from ..scenario.paths import dotted
+from ..simulator.result import Result, Stage
+from ..simulator.verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..scenario.scenario import Scenario
+
+_PACKAGES = ("numpy", "numba", "pydantic", "plotly")
+
+
+def flat_object(name: str, result: Result, verdict: Verdict, package_version: str) -> dict[str, Any]:
+    """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage."""
+    wall_s = result.wall_s
+    return {
+        "scalefab": package_version,
+        "command": "run",
+        "scenario": name,
+        "status": verdict.outcome.value,
+        "completion_ps": int(result.completion_ps),
+        "completion_us": round(result.completion_ps / 1e6, 6),
+        "bound_us": round(result.bound_ps / 1e6, 6),
+        "algbw_GBps": round(verdict.algbw_Bps / 1e9, 6),
+        "busbw_GBps": round(verdict.busbw_Bps / 1e9, 6),
+        "frames": int(result.frames),
+        "ack_frames": int(result.ack_frames),
+        "cf_updates": int(result.cf_updates),
+        "data_bytes": int(result.data_bytes),
+        "wire_bytes": int(result.wire_bytes),
+        "payload_efficiency": round(result.payload_efficiency, 6),
+        "events": int(result.events),
+        "wall_s": round(wall_s, 6),
+        "compile_s": round(result.compile_s, 6),
+        "frames_per_s": round(result.frames / wall_s, 1) if wall_s > 0 else 0.0,
+        "peak_MB": round(result.peak_MB, 1),
+        "lost_frames": int(result.lost_frames),
+        "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
+    }
+
+
+def scenario_hash(scenario: Scenario) -> str:
+    """Return the SHA-256 of the user's text and the resolved configuration: equal hash and version = equal picoseconds."""
+    canonical = json.dumps(scenario.resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    digest = hashlib.sha256()
+    for part in (scenario.text, canonical):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+def make_manifest(
+    scenario: Scenario, result: Result, verdict: Verdict, *, argv: Sequence[str], started_utc: str, package_version: str
+) -> dict[str, Any]:
+    """Return what is needed to run it again and to trust it.
+
+    Parameters
+    ----------
+    argv
+        The command line, program first.
+    started_utc
+        ISO 8601.
+    """
+    return {
+        "scalefab": package_version,
+        "versions": {"python": platform.python_version(), "platform": platform.platform(), **_versions()},
+        "command_line": shlex.join(argv),
+        "started_utc": started_utc,
+        "scenario": scenario.name,
+        "scenario_file": scenario.path,
+        "hash": f"sha256:{scenario_hash(scenario)}",
+        "seed": int(result.seed),
+        "status": verdict.outcome.value,
+        "exit_code": int(verdict.exit_code),
+        "wall_s": round(result.wall_s, 6),
+        "compile_s": round(result.compile_s, 6),
+        "failures": list(verdict.failures),
+        "warnings": list(dict.fromkeys((*scenario.warnings, *verdict.warnings))),
+        "configuration": scenario.resolved,
+        "origins": {key: {"kind": origin.kind, "where": origin.where} for key, origin in scenario.origins.items()},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed as a package"
+    return found
+
+
+def flat_configuration(scenario: Scenario) -> list[tuple[str, str]]:
+    """Return (dotted key, value as text) of every setting of the resolved configuration, in its order."""
+    from ..scenario.resolved import leaves  # pydantic: only where a scenario was read anyway
+
+    return [(dotted(path), _leaf_text(value)) for path, value in leaves(scenario.resolved)]
+
+
+def _leaf_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return ", ".join(_leaf_text(item) for item in value) or "none"
+    return json.dumps(value)

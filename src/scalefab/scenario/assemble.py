@@ -1,0 +1,233 @@
+"""The checked file -> the frozen specifications that the other rooms build from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import InputError, Problem
+from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SwitchSpec
+from ..fabric.timing import cable_delay_ps
+from ..protocol.multipath import Spray
+from ..protocol.operations import Kind
+from ..workload.spec import (
+    Algorithm,
+    Collective,
+    CollectiveKind,
+    MoeLayer,
+    MoeModel,
+    Pattern,
+    Phase,
+    Precision,
+    Routing,
+    WorkloadSpec,
+)
+from .entries import AllToAll, Broadcast, Entry, Incast, Moe, MoeModelFields, Permutation, PointToPoint, _Collective, _Pattern
+from .models import Cables, FabricSection, RunSection
+from .paths import dotted, near_miss
+from .scenario import RunOptions
+
+ReadModel = Callable[[Path], MoeModel]
+
+
+def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
+    """Return the specification of the domain; ``sources`` = source of the GPUs' and the switches' preset."""
+    gpus, switches, cbfc = section.gpus, section.switches, section.cbfc
+    memory = MemorySpec(gpus.memory.bandwidth, gpus.memory.latency, gpus.memory.capacity)
+    return FabricSpec(
+        endpoints=EndpointSpec(
+            name=gpus.preset or "custom",
+            count=gpus.count,
+            stacks=gpus.stacks,
+            ports_per_stack=gpus.ports_per_stack,
+            port_rate_bps=gpus.port_rate,
+            tx_latency_ps=gpus.tx_latency,
+            rx_latency_ps=gpus.rx_latency,
+            buffer_bytes=gpus.buffer,
+            memory=memory,
+            source=sources.get("gpus", ""),
+        ),
+        switches=SwitchSpec(
+            name=switches.preset or "custom",
+            planes=switches.planes,
+            radix=switches.ports,
+            port_rate_bps=switches.port_rate,
+            latency_ps=switches.latency,
+            buffer_bytes=switches.buffer,
+            source=sources.get("switches", ""),
+        ),
+        cables=_cables(section.cables),
+        fec=Fec[section.fec.upper()],
+        fec_depth=section.fec_depth or 0,
+        header_stack=section.header_stack,
+        frame_max=section.frame_max,
+        phy_tx_ps=section.phy_tx or 0,
+        phy_rx_ps=section.phy_rx or 0,
+        credit_bytes=cbfc.credit,
+        overhead_bytes=cbfc.overhead,
+        cf_spacing_bytes=cbfc.cf_spacing,
+    )
+
+
+def _cables(cables: Cables) -> CableSpec:
+    if cables.delay is not None:
+        return CableSpec(length_mm=0, medium="", delay_ps=0, link_delay_ps=cables.delay)
+    length, medium = cables.length or 0, cables.medium or ""
+    return CableSpec(length_mm=length, medium=medium, delay_ps=cable_delay_ps(length, medium))
+
+
+def run_options(section: RunSection) -> RunOptions:
+    """Return the options of the run."""
+    return RunOptions(
+        seed=section.seed,
+        spray=Spray[section.spray.upper()],
+        pack=section.pack,
+        window_frames=section.window,
+        ack_every_frames=section.ack_every,
+        ack_delay_ps=section.ack_delay,
+        service_frames=section.service,
+        until_ps=section.until,
+    )
+
+
+def workload_spec(entries: list[Entry], folder: Path, read_model: ReadModel) -> WorkloadSpec:
+    """Return the workload's entries.
+
+    Parameters
+    ----------
+    entries
+        Checked entries of the file.
+    folder
+        Where relative paths of model files start.
+    read_model
+        Reads a Hugging Face ``config.json``; its InputErrors are carried on.
+
+    Raises
+    ------
+    InputError
+        Names given twice, ``after`` an entry that is not there, model files that cannot be used. Keys, no lines.
+    """
+    problems: list[Problem] = []
+    names = _names(entries, problems)
+    phases: list[Phase] = []
+    for index, (entry, name) in enumerate(zip(entries, names, strict=True)):
+        _check_after(entry, index, names, problems)
+        after = None if entry.after is None else tuple(entry.after)
+        phase = Phase(name, after, entry.start)
+        task = entry.task
+        if isinstance(task, Moe):
+            try:
+                phases.append(_moe(phase, task, folder, read_model, f"workload[{index}].moe.model"))
+            except InputError as error:
+                problems += error.problems
+        elif isinstance(task, _Collective):
+            phases.append(_collective(phase, entry.kind, task))
+        else:
+            phases.append(_pattern(phase, entry.kind, task))
+    if problems:
+        raise InputError(problems)
+    return WorkloadSpec(tuple(phases))
+
+
+def _names(entries: list[Entry], problems: list[Problem]) -> list[str]:
+    """Names given, and for the others their kind, numbered from the second of a name on."""
+    given = {entry.name for entry in entries if entry.name}
+    names: list[str] = []
+    for index, entry in enumerate(entries):
+        name = entry.name
+        if name is None:
+            name, number = entry.kind, 1
+            while name in given or name in names:
+                number += 1
+                name = f"{entry.kind}-{number}"
+        elif name in names:
+            first = names.index(name)
+            problems.append(
+                Problem(f"'{name}' is the name of workload[{first}] too", "another name", key=f"workload[{index}].name")
+            )
+        names.append(name)
+    return names
+
+
+def _check_after(entry: Entry, index: int, names: list[str], problems: list[Problem]) -> None:
+    for name in entry.after or ():
+        key = dotted(("workload", index, "after"))
+        if name not in names:
+            expected = "the name of another entry"
+            problems.append(Problem(f"'{name}' is no entry", expected, near_miss(name, names), key=key))
+
+
+def _collective(phase: Phase, kind: str, task: _Collective) -> Collective:
+    ranks = task.ranks or 0
+    size = getattr(task, "size", None)
+    if isinstance(task, AllToAll) and task.bytes_per_pair is not None:
+        size = task.bytes_per_pair * ranks
+    return Collective(
+        name=phase.name,
+        after=phase.after,
+        start_ps=phase.start_ps,
+        kind=CollectiveKind(kind),
+        algorithm=Algorithm(task.algorithm),
+        size_bytes=size or 0,
+        ranks=ranks,
+        root=task.root if isinstance(task, Broadcast) else 0,
+        operation=Kind[task.operation.upper()],
+        posted=bool(task.posted),
+        transaction_bytes=task.transaction or 0,
+        chunks=task.chunks or 0,
+    )
+
+
+def _pattern(phase: Phase, kind: str, task: _Pattern) -> Pattern:
+    return Pattern(
+        name=phase.name,
+        after=phase.after,
+        start_ps=phase.start_ps,
+        pattern=kind,
+        operation=Kind[task.operation.upper()],
+        bytes=task.bytes,
+        src=task.src if isinstance(task, PointToPoint) else 0,
+        dst=task.dst if isinstance(task, PointToPoint | Incast) else 0,
+        shift=task.shift if isinstance(task, Permutation) else 1,
+        ranks=(task.ranks or 0) if isinstance(task, Permutation | Incast) else 0,
+        repeat=task.repeat,
+        posted=bool(task.posted),
+        transaction_bytes=task.transaction or 0,
+        address=task.address,
+    )
+
+
+def _moe(phase: Phase, task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeLayer:
+    return MoeLayer(
+        name=phase.name,
+        after=phase.after,
+        start_ps=phase.start_ps,
+        model=_moe_model(task, folder, read_model, key),
+        tokens_per_gpu=task.tokens_per_gpu,
+        ranks=task.ranks or 0,
+        dispatch=Precision(task.dispatch),
+        combine=Precision(task.combine),
+        routing=Routing(task.routing),
+        zipf_exponent=1.0 if task.zipf_exponent is None else task.zipf_exponent,
+        seed=task.seed or 0,
+        expert_compute_ps=task.expert_compute,
+        dedup=task.dedup,
+    )
+
+
+def _moe_model(task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeModel:
+    if isinstance(task.model, MoeModelFields):
+        return MoeModel(**task.model.model_dump())
+    path = folder / task.model
+    if not path.is_file():
+        near = _near_file(path)
+        raise InputError([Problem(f"there is no file '{task.model}'", f"a config.json, from the folder {folder}", near, key=key)])
+    return read_model(path)
+
+
+def _near_file(path: Path) -> str:
+    try:
+        there = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
+    except OSError:
+        return ""
+    return near_miss(path.name, there)

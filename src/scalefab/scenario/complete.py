@@ -1,0 +1,191 @@
+"""What the user left out: values of presets, values that follow from others, the defaults of the catalogue. All as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from ..errors import InputError, Problem
+from ..fabric import catalogue
+from ..units import parse_rate_bps
+from .paths import KeyPath, Marks, near_miss
+from .problems import problem_at, shown
+from .scenario import Origin
+
+_WITH_RANKS = ("moe", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permutation", "incast")
+
+
+@dataclass(slots=True)
+class Completed:
+    """The file's data with everything filled in, and where what was filled in came from.
+
+    ``silent`` holds settings that could not be filled in because another setting is at fault.
+    """
+
+    data: dict[str, Any]
+    origins: dict[KeyPath, Origin] = field(default_factory=dict)
+    silent: set[KeyPath] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+def complete(data: Mapping[str, Any], marks: Marks, file: str) -> Completed:
+    """Fill in a file's data (a copy of it is changed)."""
+    result = Completed(_copied(data))
+    if "name" not in result.data:
+        _put(result, ("name",), _name_of(file), Origin("default", "the file's name"))
+    fabric = result.data.get("fabric")
+    if isinstance(fabric, dict):
+        gpus = _section(result, "gpus", marks)
+        switches = _section(result, "switches", marks)
+        if gpus is not None:
+            _buffer(result, gpus, "gpus")
+        if switches is not None:
+            _switch_ports(result, gpus, switches)
+            _buffer(result, switches, "switches")
+        _links(result, fabric)
+    _workload(result)
+    return result
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
+
+
+def _name_of(file: str) -> str:
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(file).stem).strip("-._")[:64]
+    return stem or "scenario"
+
+
+def _at(data: Any, path: KeyPath) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _put(result: Completed, path: KeyPath, value: Any, origin: Origin) -> None:
+    _at(result.data, path[:-1])[path[-1]] = value
+    result.origins[path] = origin
+
+
+def _layer(result: Completed, path: KeyPath, below: Mapping[str, Any], origin: Origin) -> None:
+    """Put values under those that are there already."""
+    here = _at(result.data, path)
+    for key, value in below.items():
+        if isinstance(value, Mapping):
+            if key not in here:
+                here[key] = {}
+            if isinstance(here[key], dict):
+                _layer(result, (*path, key), value, origin)
+        elif key not in here:
+            _put(result, (*path, key), value, origin)
+
+
+def _section(result: Completed, what: str, marks: Marks) -> dict[str, Any] | None:
+    """Fill ``fabric.gpus`` or ``fabric.switches`` from its preset and from the defaults."""
+    path: KeyPath = ("fabric", what)
+    section = result.data["fabric"].get(what)
+    if not isinstance(section, dict):
+        return None
+    name = section.get("preset")
+    known = catalogue.names()[what]
+    if isinstance(name, str) and name in known:
+        preset = catalogue.gpu(name) if what == "gpus" else catalogue.switch(name)
+        result.sources[what] = preset.source
+        _layer(result, path, preset.settings, Origin("preset", f"{name} ({preset.source})"))
+    elif isinstance(name, str):
+        near = _near_preset(name, known)
+        expected = "one of " + ", ".join(known) if not near else f"a name of the catalogue ({len(known)} there)"
+        result.problems.append(problem_at((*path, "preset"), marks, f"{shown(name)} is no preset", expected, near))
+        from_preset = ("stacks", "ports_per_stack", "port_rate", "memory", "ports", "buffer")
+        result.silent |= {(*path, key) for key in from_preset} | {(*path, "memory", key) for key in ("bandwidth", "capacity")}
+    _layer(result, path, catalogue.defaults()[what], Origin("default", "open profile, section 7"))
+    return section
+
+
+def _near_preset(name: str, known: tuple[str, ...]) -> str:
+    """Names share long beginnings, so a wrong one is compared without them too: ``switch-51.2`` is ``ethx-switch-51.2t``."""
+    near = near_miss(name, known)
+    inside = [preset for preset in known if name.lower() in preset]
+    return inside[0] if inside and len(name) >= 4 else near
+
+
+def _rate(section: Mapping[str, Any]) -> int | None:
+    try:
+        return parse_rate_bps(section.get("port_rate"))
+    except InputError:
+        return None
+    except ValueError:  # UnitError: told where the setting is checked
+        return None
+
+
+def _buffer(result: Completed, section: dict[str, Any], what: str) -> None:
+    path: KeyPath = ("fabric", what, "buffer")
+    if "buffer" in section:
+        return
+    rate = _rate(section)
+    try:
+        buffer = catalogue.default_buffer(rate) if rate is not None else None
+    except InputError:  # a rate that no port has: told where the rate is checked
+        buffer = None
+    if buffer is None:
+        result.silent.add(path)
+    else:
+        _put(result, path, buffer, Origin("default", "by port rate, open profile, section 2"))
+
+
+def _switch_ports(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any]) -> None:
+    path: KeyPath = ("fabric", "switches")
+    if "port_rate" not in switches:
+        if gpus is not None and "port_rate" in gpus and _rate(gpus) is not None:
+            _put(result, (*path, "port_rate"), gpus["port_rate"], Origin("default", "follows fabric.gpus.port_rate"))
+        else:
+            result.silent.add((*path, "port_rate"))
+    name, rate = switches.get("preset"), _rate(switches)
+    if "ports" in switches or not isinstance(name, str) or name not in catalogue.names()["switches"]:
+        return
+    if rate is None or rate <= 0:
+        result.silent.add((*path, "ports"))
+        return
+    origin = Origin("preset", f"{name} at {switches['port_rate']} a port ({result.sources['switches']})")
+    _put(result, (*path, "ports"), catalogue.switch_ports(name, rate), origin)
+
+
+def _links(result: Completed, fabric: dict[str, Any]) -> None:
+    cables = fabric.setdefault("cables", {})
+    if not isinstance(cables, dict) or "delay" in cables:
+        return
+    defaults = catalogue.defaults()
+    origin = Origin("default", "open profile, section 7")
+    _layer(result, ("fabric", "cables"), defaults["cables"], origin)
+    _layer(result, ("fabric",), {key: defaults[key] for key in ("phy_tx", "phy_rx")}, origin)
+
+
+def _workload(result: Completed) -> None:
+    """Fill in who takes part and the seed of the routing."""
+    entries, run = result.data.get("workload"), result.data.get("run", {})
+    if not isinstance(entries, list):
+        return
+    fabric = result.data.get("fabric")
+    gpus = fabric.get("gpus") if isinstance(fabric, dict) else None
+    count = gpus.get("count") if isinstance(gpus, dict) else None
+    seed = run.get("seed", 1) if isinstance(run, dict) else None
+    for index, entry in enumerate(entries):
+        for kind in _WITH_RANKS if isinstance(entry, dict) else ():
+            task = entry.get(kind)
+            if not isinstance(task, dict):
+                continue
+            path: KeyPath = ("workload", index, kind)
+            if "ranks" not in task and _whole(count, 2, 1024):
+                _put(result, (*path, "ranks"), count, Origin("default", "follows fabric.gpus.count"))
+            if kind == "moe" and "seed" not in task and _whole(seed, 0, 2**31 - 1):
+                _put(result, (*path, "seed"), seed, Origin("default", "follows run.seed"))
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

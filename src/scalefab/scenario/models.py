@@ -1,0 +1,198 @@
+"""The user's file as pydantic models: the settings of the supernode and of the run, and the top of the file.
+
+What may stand where, in which form, and what it means: messages, the JSON schema and the reference are made from here. The
+models hold integers (ps, bytes, bits/s) once read. A setting that is None takes its value from a preset, from another setting or
+from the catalogue's defaults (`complete`). `scalefab.scenario.entries` holds the workload's part.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from .. import units
+from ..fabric.timing import MEDIA, PORT_RATES_BPS
+from .entries import Entry
+from .paths import near_miss
+from .quantities import (
+    BandwidthBps,
+    Faults,
+    LengthMm,
+    Name,
+    OnOff,
+    PositiveBandwidth,
+    PositiveSize,
+    PositiveTime,
+    RateBps,
+    SignedSizeBytes,
+    SizeBytes,
+    TimePs,
+    at_least,
+    fault,
+    within,
+)
+
+LAYOUT_VERSION = 1
+
+OTHER_HEADER_STACKS = ("rocev2", "sue-ip", "sue-afh1", "sue-afh2", "sue-lite", "esun", "ualink")
+"""Header stacks of the open profile's section 8 that the simulator does not carry yet."""
+
+
+class Model(BaseModel):
+    """Base of all: unknown settings are errors, nothing is guessed from another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, validate_default=False)
+
+
+def _check_rate(value: int) -> int:
+    if value not in PORT_RATES_BPS:
+        raise fault("is no port rate", "one of " + ", ".join(units.exact_rate(rate) for rate in PORT_RATES_BPS))
+    return value
+
+
+PortRate = Annotated[RateBps, AfterValidator(_check_rate)]
+
+
+def _check_medium(value: str) -> str:
+    if value not in MEDIA:
+        raise fault(f"'{value}' is no medium", "one of " + ", ".join(MEDIA), near_miss(value, MEDIA))
+    return value
+
+
+def _check_stack(value: str) -> str:
+    if value == "ethlink":
+        return value
+    if value in OTHER_HEADER_STACKS:
+        raise fault(f"header stack '{value}' is not there yet", "ethlink")
+    raise fault(f"'{value}' is no header stack", "ethlink", near_miss(value, ("ethlink", *OTHER_HEADER_STACKS)))
+
+
+def _check_overhead(value: int) -> int:
+    if not -16 <= value <= 127:
+        raise fault("is out of range", "-16B .. 127B")
+    return value
+
+
+class Memory(Model):
+    """Target memory of an endpoint."""
+
+    bandwidth: PositiveBandwidth = Field(description="Bytes a second that all ports of the endpoint share.")
+    latency: TimePs = Field(description="Time to the first byte.")
+    capacity: PositiveSize = Field(description="Size of the memory.")
+
+
+class Gpus(Model):
+    """The endpoints of the domain: all GPUs are alike."""
+
+    preset: str | None = Field(None, description="A row of the catalogue; every value of it can be overridden here.")
+    count: int = Field(ge=1, le=1024, description="Number of GPUs; a domain has at most 1024.")
+    stacks: int = Field(ge=1, le=16, description="EthLink stacks of a GPU.")
+    ports_per_stack: int = Field(ge=1, le=4, description="Ports of a stack.")
+    port_rate: PortRate = Field(description="Line rate of a port, one direction.")
+    tx_latency: TimePs = Field(description="Transmit latency of the endpoint, from the operation to the first bit.")
+    rx_latency: TimePs = Field(description="Receive latency of the endpoint, from the last bit to its memory.")
+    buffer: PositiveSize = Field(description="Receive buffer per VC and port; default by port rate.")
+    memory: Memory = Field(description="The GPU's memory.")
+
+
+class Switches(Model):
+    """The switches of the single tier, one a plane."""
+
+    preset: str | None = Field(None, description="A row of the catalogue; every value of it can be overridden here.")
+    planes: int = Field(ge=1, le=64, description="Number of planes, each one switch.")
+    ports: int = Field(ge=1, le=4096, description="Ports of a switch; default: what the preset has at this port rate.")
+    port_rate: PortRate = Field(description="Line rate of a port; default: the GPUs' port rate.")
+    latency: TimePs = Field(description="First bit in to first bit out, the switch's own PHYs and FEC inside.")
+    buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
+
+
+class Cables(Model):
+    """Every cable of the domain: its length and medium, or the delay of a whole link."""
+
+    length: LengthMm | None = Field(None, description="Length of a cable; default 3m.")
+    medium: Annotated[str, AfterValidator(_check_medium)] | None = Field(
+        None, description="What the cable is made of; default twinax.", json_schema_extra={"enum": [*MEDIA]}
+    )
+    delay: TimePs | None = Field(None, description="Delay of a whole link (cable, PHYs and FEC), instead of length and medium.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Cables:
+        faults = Faults()
+        if self.delay is not None:
+            for key in ("length", "medium"):
+                if getattr(self, key) is not None:
+                    faults.add(key, "is read by nothing, 'delay' states the whole link", "one of the two")
+        faults.raise_any()
+        return self
+
+
+class Cbfc(Model):
+    """Credit-based flow control of every link."""
+
+    credit: Annotated[SizeBytes, within("32B", "2048B", units.parse_size_bytes)] = Field(64, description="Bytes of one credit.")
+    overhead: Annotated[SignedSizeBytes, AfterValidator(_check_overhead)] = Field(
+        0, description="Bytes added to each packet before it is counted in credits, -16B .. 127B."
+    )
+    cf_spacing: Annotated[SizeBytes, at_least("800B", units.parse_size_bytes)] = Field(
+        6400, description="Line time between two CF_UPDATEs, as bytes."
+    )
+
+
+class FabricSection(Model):
+    """What the network is made of."""
+
+    gpus: Gpus = Field(description="The endpoints.")
+    switches: Switches = Field(description="The switches.")
+    cables: Cables = Field(default_factory=lambda: Cables(), description="The cables.")
+    fec: Literal["none", "rs272", "rs528", "rs544"] = Field("rs272", description="Forward error correction of every link.")
+    fec_depth: int | None = Field(None, ge=1, le=16, description="Codeword interleave; default: the usual one for the port rate.")
+    frame_max: Annotated[SizeBytes, within("128B", "9216B", units.parse_size_bytes)] = Field(
+        2048, description="Largest frame, from the first header byte to the end of FCS."
+    )
+    header_stack: Annotated[str, AfterValidator(_check_stack)] = Field(
+        "ethlink", description="Headers of a frame.", json_schema_extra={"enum": ["ethlink"]}
+    )
+    phy_tx: TimePs | None = Field(None, description="PHY latency at the source endpoint; default 50ns.")
+    phy_rx: TimePs | None = Field(None, description="PHY latency at the target endpoint; default 50ns.")
+    cbfc: Cbfc = Field(default_factory=lambda: Cbfc(), description="Credit-based flow control.")
+
+    @model_validator(mode="after")
+    def _nothing_unread(self) -> FabricSection:
+        faults = Faults()
+        if self.cables.delay is not None:
+            for key in ("phy_tx", "phy_rx", "fec_depth"):
+                if getattr(self, key) is not None:
+                    faults.add(key, "is read by nothing, 'cables.delay' states the whole link", "one of the two")
+        elif self.fec == "none" and self.fec_depth is not None:
+            faults.add("fec_depth", "is read by nothing, 'fec' is none", "no fec_depth")
+        faults.raise_any()
+        return self
+
+
+class RunSection(Model):
+    """How the run is carried out."""
+
+    seed: int = Field(1, ge=0, le=2**31 - 1, description="The one seed; everything random draws from named streams of it.")
+    spray: Literal["hash", "round_robin", "least_queued", "single"] = Field(
+        "round_robin", description="How bulk packets choose among the live paths."
+    )
+    pack: OnOff = Field(True, description="Whether transactions for the same target share a frame.")
+    window: int = Field(1024, ge=1, le=32_767, description="Frames in flight of one sequence space.")
+    ack_every: int = Field(16, ge=1, le=32_767, description="Frames after which an ACK goes alone.")
+    ack_delay: PositiveTime = Field(2_000_000, description="Time after which an ACK goes alone.")
+    service: int = Field(16, ge=1, le=32_767, description="Frames of one operation before a port serves the next.")
+    until: TimePs = Field(0, description="Stop at this time; 0ps = run until all is done.")
+
+
+class ScenarioFile(Model):
+    """A supernode and a workload."""
+
+    scalefab: Literal[1] = Field(description="Version of this layout.")
+    name: Name = Field(description="Name of the scenario; default: the file's name.")
+    fabric: FabricSection = Field(description="The network.")
+    workload: list[Entry] = Field(min_length=1, max_length=1000, description="What the network is asked to do, in order.")
+    run: RunSection = Field(default_factory=lambda: RunSection(), description="Options of the run.")
+
+
+__all__ = ["LAYOUT_VERSION", "OTHER_HEADER_STACKS", "BandwidthBps", "FabricSection", "RunSection", "ScenarioFile"]

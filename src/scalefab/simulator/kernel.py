@@ -1,0 +1,98 @@
+"""The compiled loop: take the earliest event, hand it to the stage that it concerns, until something is worth telling the caller."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from ..compiled import compiled, compiled_entry
+from .calendar import first, push, remove_first
+from .ports import free_buffer
+from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, RELEASE, SERVE_READ, SLOT
+from .source import on_slot
+from .switch import on_egress
+from .target import activate, deliver, finish, on_ack_timer, start_shares
+
+
+class Reason(IntEnum):
+    """Why the kernel came back."""
+
+    DONE = 0  #: every operation is done
+    UNTIL = 1  #: the time limit is reached
+    EVENTS = 2  #: the event limit is reached; call again
+    NO_PROGRESS = 3  #: no event is left and operations are not done
+    GROW = 4  #: a pool runs low; enlarge it and call again
+
+
+# A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
+# operations come on top: room for all that are still to come is always kept (``dormant``).
+POOL_MARGIN = 1024
+
+
+@compiled
+def on_release(S, now_ps):  # type: ignore[no-untyped-def]
+    """Start the operations without predecessors whose start time is now; wake up again for the next ones."""
+    k = S.kernel[0]
+    while k.release_at < len(S.release):
+        i = S.release[k.release_at]
+        o = S.op[i]
+        begin_ps = o.start_ps + (S.node[o.src].tx_ps if o.share_count > 0 else 0)
+        if begin_ps > now_ps:
+            push(S, begin_ps, RELEASE, 0, 0)
+            return
+        k.release_at += 1
+        o.ready_ps = o.start_ps
+        if o.share_count > 0:
+            activate(S, i, now_ps)
+        else:  # JOIN, COMPUTE
+            o.first_ps = o.start_ps
+            o.executed_ps = o.start_ps + o.compute_ps
+            finish(S, i, o.start_ps + o.compute_ps)
+
+
+@compiled_entry
+def run_kernel(S, until_ps, max_events):  # type: ignore[no-untyped-def]
+    """Simulate until done, ``until_ps`` (exclusive), or about ``max_events`` events.
+
+    Returns
+    -------
+    tuple of int
+        `Reason`, now in ps, events handled by this call.
+    """
+    k = S.kernel[0]
+    events = 0
+    margin = POOL_MARGIN
+    while True:
+        if k.waiting == 0:
+            return (0 if k.done == len(S.op) else 3), k.now_ps, events
+        if events >= max_events:
+            return 2, k.now_ps, events
+        if k.events_left < margin + k.dormant or k.frames_left < 4 or k.runs_left < margin or k.replies_left < margin:
+            return 4, k.now_ps, events
+        i = first(S)
+        e = S.event[i]
+        t_ps = e.t_ps
+        if t_ps >= until_ps:
+            return 1, k.now_ps, events
+        kind = e.kind
+        a = e.a
+        b = e.b
+        remove_first(S, i)
+        k.now_ps = t_ps
+        events += 1
+        k.events += 1
+        if kind == SLOT:
+            on_slot(S, a, t_ps)
+        elif kind == EGRESS:
+            on_egress(S, a, t_ps)
+        elif kind == DELIVER:
+            deliver(S, a, b, t_ps)
+        elif kind == ACK_TIMER:
+            on_ack_timer(S, a, t_ps)
+        elif kind == ACTIVATE:
+            activate(S, a, t_ps)
+        elif kind == SERVE_READ:
+            start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
+        elif kind == FREE:
+            free_buffer(S, a, b >> 16, b & 0xFFFF, t_ps)
+        elif kind == RELEASE:
+            on_release(S, t_ps)

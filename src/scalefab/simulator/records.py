@@ -1,0 +1,302 @@
+"""The simulator's own records and the one bundle of arrays that its kernel works on (contracts: FRAME, EVENT, OP STATE).
+
+Fields are signed and wider than the wire's, because NumPy's record fields wrap differently compiled and interpreted.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+_i2, _i4, _i8 = np.int16, np.int32, np.int64
+
+EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind", _i4)], align=True)
+
+# Event kinds
+SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE = range(8)
+
+# Frame kinds
+DATA, ACK = 0, 1
+
+FRAME = np.dtype(
+    [
+        ("op", _i4),  # first run: operation ...
+        ("first", _i4),  # ... index of its first packet or transaction ...
+        ("count", _i4),  # ... and how many
+        ("more", _i4),  # further runs of a packed frame (RUN), -1
+        ("next", _i4),  # queue or free list
+        ("src", _i2),
+        ("dst", _i2),
+        ("kind", _i2),  # DATA, ACK
+        ("vc", _i2),
+        ("answer", _i4),  # 1 = carries responses
+        ("size_bytes", _i4),  # OEFH .. FCS
+        ("payload_bytes", _i4),
+        ("session", _i4),
+        ("psn", _i4),
+        ("ack_session", _i4),  # whose frames ack_psn acknowledges, -1
+        ("ack_psn", _i4),
+        ("in_port", _i4),  # port whose receive buffer it is in
+        ("credits", _i4),
+        ("cable_ps", _i8),
+        ("lookup_ps", _i8),
+        ("ready_ps", _i8),  # its operation (answer: what it answers) was ready
+        ("start_ps", _i8),  # first bit left the source
+        ("stage_ps", _i8),  # may leave the node it is in from here on
+        ("mark_ps", _i8),  # credit wait of the output port when it came
+        ("credit_ps", _i8),
+        ("window_ps", _i8),
+        ("arbiter_ps", _i8),
+        ("hold_ps", _i8),  # waited in switches for credits
+    ],
+    align=True,
+)
+
+RUN = np.dtype([("op", _i4), ("first", _i4), ("count", _i4), ("next", _i4)], align=True)
+
+REPLY = np.dtype(
+    [
+        ("op", _i4),
+        ("first", _i4),
+        ("count", _i4),
+        ("session", _i4),  # answers travel here
+        ("next", _i4),
+        ("answered_ps", _i8),  # what it answers was executed
+        ("ready_ps", _i8),  # and the endpoint's transmit latency is over
+        ("credit_mark_ps", _i8),
+        ("window_mark_ps", _i8),
+    ],
+    align=True,
+)
+
+PORT = np.dtype(
+    [
+        ("node", _i4),
+        ("peer", _i4),
+        ("num", _i8),  # ps a byte = num / den
+        ("den", _i8),
+        ("delay_ps", _i8),
+        ("sched_ps", _i8),  # its live event, -1; an event at another time is stale
+        ("free_ps", _i8),  # line is free from here on
+        ("turn", _i4),  # VC whose turn it is
+        ("blocked", _i4),  # NOT_BLOCKED, ON_CREDIT, ON_WINDOW
+        ("blocked_ps", _i8),  # since when
+        ("from_ps", _i8),  # last credit wait: from, to
+        ("to_ps", _i8),
+        ("wfrom_ps", _i8),  # last window wait: from, to
+        ("wto_ps", _i8),
+        ("credit_wait_ps", _i8),
+        ("window_wait_ps", _i8),
+        # CBFC, receiving end: the CF_UPDATE that this port owes its peer
+        ("cf_last_ps", _i8),
+        ("cf_due_ps", _i8),  # -1 = none is due
+        # CBFC, sending end: ring of CF_UPDATEs on their way here
+        ("cf_head", _i4),
+        ("cf_count", _i4),
+        # switch output
+        ("transit_head", _i4),  # frames that come, by time
+        ("transit_tail", _i4),
+        ("queued", _i4),  # frames in VOQs
+        ("held_port", _i4),  # receive buffer that the frame on the line still holds, -1
+        ("held_vc", _i4),
+        ("held_credits", _i4),
+        ("held_ps", _i8),  # until when
+        ("held_next", _i4),  # next output in that buffer's list
+        # receive buffer: outputs whose frame on the line still holds room here, by time
+        ("holder_head", _i4),
+        ("holder_tail", _i4),
+        # endpoint
+        ("control_head", _i4),  # sessions that owe an ACK
+        ("control_tail", _i4),
+        ("pending_head", _i4),  # answers, by time
+        ("pending_tail", _i4),
+        ("parked", _i4),  # sessions whose window is full
+        # statistics
+        ("frames", _i8),
+        ("ack_frames", _i8),
+        ("cf_updates", _i8),
+        ("data_bytes", _i8),
+        ("wire_bytes", _i8),
+        ("busy_ps", _i8),
+    ],
+    align=True,
+)
+
+NOT_BLOCKED, ON_CREDIT, ON_WINDOW = range(3)
+
+NODE = np.dtype(
+    [
+        ("first_port", _i4),
+        ("is_switch", _i4),
+        ("latency_ps", _i8),
+        ("tx_ps", _i8),
+        ("rx_ps", _i8),
+        ("memory_ps", _i8),
+        ("mem_num", _i8),  # ps a byte of target memory
+        ("mem_den", _i8),
+        ("mem_free_ps", _i8),
+    ],
+    align=True,
+)
+
+FLOW = np.dtype(
+    [
+        ("ring_next", _i4),
+        ("place", _i2),  # NOWHERE, IN_RING, PARKED
+        ("in_control", _i2),
+        ("share_head", _i4),
+        ("share_tail", _i4),
+        ("reply_head", _i4),
+        ("reply_tail", _i4),
+        ("answer", _i4),  # session for the answers to this one's requests, -1
+        ("control_next", _i4),
+        ("in_timer", _i4),  # an ACK deadline is in the event queue
+        ("control_ps", _i8),
+    ],
+    align=True,
+)
+"""What a session's sender has waiting, and its receiver's place in the ACK queues."""
+
+NOWHERE, IN_RING, PARKED = range(3)
+
+SHARE = np.dtype(
+    [
+        ("op", _i4),
+        ("next", _i4),
+        ("session", _i4),
+        ("index", _i4),  # next packet or transaction
+        ("stride", _i4),  # 0 = takes from the operation's common cursor
+        ("left", _i4),
+        ("answer", _i4),  # 1 = data of a GET, sent by its target
+        ("ready_ps", _i8),
+        ("credit_mark_ps", _i8),
+        ("window_mark_ps", _i8),
+    ],
+    align=True,
+)
+"""The part of an operation that one session carries."""
+
+OPERATION = np.dtype(
+    [
+        ("kind", _i2),
+        ("posted", _i2),
+        ("src", _i2),
+        ("dst", _i2),
+        ("chunk", _i4),
+        ("packets", _i4),  # packets or transactions that carry it
+        ("answers", _i4),  # answers awaited at the source
+        ("cursor", _i4),  # common cursor of its shares
+        ("requested", _i4),  # GET: requests executed
+        ("requests", _i4),  # GET: requests
+        ("executed", _i4),  # packets or transactions executed
+        ("answered", _i4),
+        ("waits", _i4),
+        ("share_first", _i4),
+        ("share_count", _i4),
+        ("data_first", _i4),
+        ("data_count", _i4),
+        ("bytes", _i8),
+        ("start_ps", _i8),
+        ("compute_ps", _i8),
+        ("ready_ps", _i8),
+        ("first_ps", _i8),
+        ("executed_ps", _i8),
+        ("done_ps", _i8),
+        ("data_ready_ps", _i8),  # GET: its data may be read
+    ],
+    align=True,
+)
+
+CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
+
+KERNEL = np.dtype(
+    [
+        # parameters
+        ("endpoints", _i4),
+        ("first_switch_port", _i4),
+        ("words", _i4),
+        ("pack", _i4),
+        ("frame_max", _i4),
+        ("body_limit", _i4),
+        ("mtu", _i4),
+        ("window", _i4),
+        ("ack_every", _i4),
+        ("service", _i4),
+        ("credit_bytes", _i4),
+        ("overhead_bytes", _i4),
+        ("cf_spacing_bytes", _i4),
+        ("cf_ring", _i4),
+        ("quantum_bytes", _i4),
+        ("bins", _i4),
+        ("ack_delay_ps", _i8),
+        ("bin_ps", _i8),
+        # event queue
+        ("now_ps", _i8),
+        ("bucket", _i8),
+        ("waiting", _i8),
+        ("events", _i8),
+        ("event_free", _i4),  # free list, -1; then fresh entries from the top
+        ("event_top", _i4),
+        ("events_left", _i4),
+        # pools
+        ("frame_free", _i4),
+        ("frame_top", _i4),
+        ("frames_left", _i4),
+        ("run_free", _i4),
+        ("run_top", _i4),
+        ("runs_left", _i4),
+        ("reply_free", _i4),
+        ("reply_top", _i4),
+        ("replies_left", _i4),
+        # releases by start time
+        ("release_at", _i4),
+        ("dormant", _i8),  # operations that still need an event to start
+        # results
+        ("sent", _i8),
+        ("delivered", _i8),
+        ("ack_frames", _i8),
+        ("executed_bytes", _i8),
+        ("frame_ps", _i8),
+        ("done", _i8),
+        ("completion_ps", _i8),
+    ],
+    align=True,
+)
+"""Parameters, cursors and counters of a run: one record."""
+
+STATE_FIELDS = (
+    "kernel",  # KERNEL[1]
+    "event",  # EVENT[pool]
+    "bucket_head",  # int32[BUCKETS]: event + 1, 0 = empty
+    "bucket_tail",
+    "port",  # PORT[ports]
+    "node",  # NODE[nodes]
+    "sender",  # cbfc.SENDER[ports, 4]
+    "receiver",  # cbfc.RECEIVER[ports, 4]
+    "cf_ring",  # CF_UPDATE[ports, ring]
+    "deficit",  # int64[ports, 4]
+    "voq_head",  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
+    "voq_tail",
+    "voq_bits",  # int64[switch ports * 4, words]
+    "voq_last",  # int32[switch ports * 4]
+    "ring_head",  # int32[endpoint ports, 3]: session + 1, 0 = empty
+    "ring_tail",
+    "burst",  # int32[endpoint ports, 3]
+    "frame",  # FRAME[pool]
+    "run",  # RUN[pool]
+    "reply",  # REPLY[pool]
+    "session",  # reliability.SESSION[sessions]
+    "flow",  # FLOW[sessions]
+    "twin",  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
+    "share",  # SHARE[shares]
+    "op",  # OPERATION[n]
+    "succ_ptr",
+    "succ",
+    "release",  # int32: operations without predecessors, by start time
+    "todo",  # int32[n]: stack of operations that are done and not yet told to their successors
+    "stage_ps",  # int64[stages]
+    "latency",  # int64[bins]: histogram of frame latencies
+    "load",  # int64[ports, bins]: wire bytes
+)
+State = namedtuple("State", STATE_FIELDS)  # noqa: PYI024 - Numba knows plain named tuples

@@ -1,0 +1,210 @@
+"""The driver of virtual time: runs a scenario's kernel in slices, reports progress, survives Ctrl-C, and makes the result."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiled import bundle, is_cached, is_compiled, jit_enabled
+from ..protocol.operations import Kind
+from ..scenario.scenario import RunOptions, Scenario
+from ..workload.bounds import bound
+from .kernel import Reason, run_kernel
+from .records import State
+from .result import OperationTimes, PortTable, Result, Status
+from .setup import LATENCY_BINS, grow, make_state
+from .start import schedule_start
+
+_NEVER_PS = 1 << 62
+_SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is; passed to the ``progress`` callback a few times a second.
+
+    ``phase`` is ``compile`` (``cached`` tells whether a stored kernel is loaded) or ``run``.
+    """
+
+    phase: str
+    cached: bool
+    now_ps: int
+    events: int
+    executed_bytes: int
+    total_bytes: int
+    wall_s: float
+
+
+def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None = None) -> Result:
+    """Simulate a scenario, every frame of it.
+
+    Parameters
+    ----------
+    scenario
+        From `scalefab.read_scenario`.
+    progress
+        Called before compiling and then about four times a second.
+
+    Returns
+    -------
+    Result
+        ``status`` DONE; PARTIAL after Ctrl-C or when ``run.until`` was reached; NO_PROGRESS when nothing could move any more.
+        Same scenario and seed = same picoseconds on any machine.
+    """
+    graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
+    lower = bound(graph, fabric, pack=options.pack)
+    state = make_state(graph, fabric, options, max(lower.ps, 1))
+    total = int(graph.bytes[~np.isin(graph.kind, (Kind.COMPUTE, Kind.JOIN))].sum())
+    run = _Run(state, options, total, progress)
+    reason = run.to_the_end()
+    return _result(scenario, run, reason, lower.ps, lower.cut)
+
+
+class _Run:
+    """One run in progress: the state, and how long what took."""
+
+    def __init__(self, state: State, options: RunOptions, total_bytes: int, progress: Callable[[Progress], None] | None) -> None:
+        self.state = state
+        self.bundle = bundle(state)
+        self.until_ps = options.until_ps or _NEVER_PS
+        self.total_bytes = total_bytes
+        self.progress = progress
+        self.compile_s = 0.0
+        self.wall_s = 0.0
+        self.interrupted = False
+
+    def tell(self, phase: str) -> None:
+        if self.progress is None:
+            return
+        k = self.state.kernel[0]
+        self.progress(
+            Progress(
+                phase,
+                is_cached(run_kernel) or is_compiled(run_kernel),
+                int(k.now_ps),
+                int(k.events),
+                int(k.executed_bytes),
+                self.total_bytes,
+                self.wall_s,
+            )
+        )
+
+    def call(self, max_events: int) -> Reason:
+        begin = time.perf_counter()
+        reason, _, _ = run_kernel(self.bundle, self.until_ps, max_events)
+        self.wall_s += time.perf_counter() - begin
+        return Reason(int(reason))
+
+    def to_the_end(self) -> Reason:
+        """Run until done, the time limit, a standstill or Ctrl-C."""
+        reason = Reason.EVENTS
+        try:
+            self.prepare()
+            begin_events = 1_000 if not jit_enabled() else 200_000
+            slice_events = begin_events
+            while reason in (Reason.EVENTS, Reason.GROW):
+                if reason is Reason.GROW:
+                    self.state = grow(self.state)
+                    self.bundle = bundle(self.state)
+                before = self.wall_s
+                reason = self.call(slice_events)
+                spent = self.wall_s - before
+                if spent < _SLICE_S / 2:
+                    slice_events *= 2
+                elif spent > _SLICE_S * 2 and slice_events > begin_events:
+                    slice_events //= 2
+                self.tell("run")
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return reason
+
+    def prepare(self) -> None:
+        """Compile the kernel or load it from disk, and schedule the first release."""
+        self.tell("compile")
+        begin = time.perf_counter()
+        schedule_start(self.state)
+        if not is_compiled(run_kernel):
+            run_kernel(self.bundle, self.until_ps, 0)
+        self.compile_s = time.perf_counter() - begin
+
+
+def _latency_edges() -> Any:
+    """Lower edges of `simulator.target.latency_bin`'s bins, ps."""
+    edges = np.zeros(LATENCY_BINS, np.int64)
+    for b in range(LATENCY_BINS):
+        octave, v = (0, b) if b < 32 else (b // 16 - 1, b % 16 + 16)
+        edges[b] = (v << octave) << 8
+    return edges
+
+
+def peak_memory_MB() -> float:  # noqa: N802 - MB is a unit
+    """Peak resident memory of this process in MB (1e6 bytes)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: str) -> Result:
+    state = run.state
+    k, port, op = state.kernel[0], state.port, state.op
+    endpoint_ports = int(k.first_switch_port)
+    status = {Reason.DONE: Status.DONE, Reason.NO_PROGRESS: Status.NO_PROGRESS}.get(reason, Status.PARTIAL)
+    if run.interrupted:
+        status = Status.PARTIAL
+    # The receive buffer at port q is shared out a VC; the peak is the fullest VC's, in credits.
+    peak = state.receiver.peak.max(axis=1).astype(np.int64) * int(k.credit_bytes)
+    ports = PortTable(
+        frames=port.frames.copy(),
+        ack_frames=port.ack_frames.copy(),
+        cf_updates=port.cf_updates.copy(),
+        data_bytes=port.data_bytes.copy(),
+        wire_bytes=port.wire_bytes.copy(),
+        busy_ps=port.busy_ps.copy(),
+        credit_wait_ps=port.credit_wait_ps.copy(),
+        window_wait_ps=port.window_wait_ps.copy(),
+        peak_queue_bytes=peak,
+    )
+    used = np.flatnonzero(state.load.any(axis=0))
+    bins = int(used[-1]) + 1 if len(used) else 1
+    return Result(
+        status=status,
+        graph=scenario.graph,
+        fabric=scenario.fabric,
+        seed=scenario.options.seed,
+        completion_ps=int(k.completion_ps),
+        now_ps=int(k.now_ps),
+        bound_ps=bound_ps,
+        bound_cut=cut,
+        operations=OperationTimes(op.ready_ps.copy(), op.first_ps.copy(), op.executed_ps.copy(), op.done_ps.copy()),
+        ports=ports,
+        frames=int(k.delivered),
+        frames_sent=int(k.sent),
+        ack_frames=int(k.ack_frames),
+        cf_updates=int(port.cf_updates.sum()),
+        data_bytes=int(k.executed_bytes),
+        wire_bytes=int(port.wire_bytes[:endpoint_ports].sum()),
+        events=int(k.events),
+        stage_ps=state.stage_ps.copy(),
+        frame_ps=int(k.frame_ps),
+        latency_edges_ps=_latency_edges(),
+        latency_counts=state.latency.copy(),
+        link_load_bin_ps=int(k.bin_ps),
+        link_load=state.load[:, :bins].copy(),
+        operations_done=int(k.done),
+        wall_s=run.wall_s,
+        compile_s=run.compile_s,
+        peak_MB=peak_memory_MB(),
+        notes=_notes(scenario, reason),
+    )
+
+
+def _notes(scenario: Scenario, reason: Reason) -> tuple[str, ...]:
+    notes = list(scenario.warnings)
+    if reason is Reason.UNTIL:
+        notes.append("stopped at run.until with work left")
+    return tuple(notes)

@@ -1,0 +1,373 @@
+"""From a scenario to the kernel's arrays: shares and sessions of the operation graph, credits, pools, start times (NumPy, no loops)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..fabric.arrays import Fabric
+from ..fabric.spec import NodeKind
+from ..protocol import cbfc
+from ..protocol.multipath import Spray
+from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
+from ..protocol.reliability import SESSION
+from ..scenario.scenario import RunOptions
+from ..workload.graph import OperationGraph
+from . import records as rec
+from .calendar import BUCKETS
+from .result import Stage
+
+PAGE_BITS = 12
+LATENCY_BINS = 512
+LOAD_BINS = 256
+FRAME_POOL = 1 << 16
+SMALL_POOL = 1 << 14
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MAX_PS = 1 << 62
+
+I4 = NDArray[np.int32]
+I8 = NDArray[np.int64]
+
+
+def _records(shape: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+def page_hashes(addresses: I8, dst: I8) -> I8:
+    """Vectorised `protocol.multipath.page_hash` (same integers)."""
+    x = (addresses.astype(np.uint64) >> np.uint64(PAGE_BITS)) ^ (dst.astype(np.uint64) << np.uint64(45))
+    with np.errstate(over="ignore"):
+        return ((x * _GOLDEN) >> np.uint64(48)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Shares of all operations, grouped by operation: arrays of one length, and CSR pointers of requests and of GET data."""
+
+    op: I8
+    path: I8
+    index: I8
+    stride: I8
+    count: I8
+    answer: I8
+    request_ptr: I8
+    data_ptr: I8
+
+
+def unit_counts(graph: OperationGraph, mtu: int) -> tuple[I8, I8]:
+    """Return the packets or transactions that carry each operation, and the messages it is made of; JOIN and COMPUTE have none."""
+    size, chunk = graph.bytes.astype(np.int64), graph.chunk.astype(np.int64)
+    bulk = np.isin(graph.kind, (Kind.PUT, Kind.GET, Kind.SEND))
+    network = ~np.isin(graph.kind, (Kind.JOIN, Kind.COMPUTE))
+    message = np.where((chunk <= 0) | (chunk >= size), np.minimum(np.maximum(size, 1), MESSAGE_MAX_PACKETS * mtu), np.maximum(chunk, 1))
+    whole = size // message
+    rest = size - whole * message
+    per = -(-message // mtu)
+    packets = whole * per + -(-rest // mtu)
+    messages = whole + (rest > 0)
+    lsu_chunk = np.maximum(chunk, 1)
+    transactions = -(-size // lsu_chunk)
+    units = np.where(bulk, packets, transactions)
+    parts = np.where(bulk, messages, transactions)
+    return np.where(network, units, 0), np.where(network, parts, 0)
+
+
+def _path_sets(graph: OperationGraph, fabric: Fabric) -> tuple[I8, I8]:
+    """Return first path index and number of paths that each operation may use: all, or those of its stack."""
+    n = len(graph)
+    first, count = np.zeros(n, np.int64), np.full(n, fabric.paths, np.int64)
+    bound = np.flatnonzero(graph.stack >= 0)
+    if len(bound):
+        stacks = graph.stack[bound].astype(np.int64)
+        first[bound] = np.searchsorted(fabric.path_stack, stacks, "left")
+        count[bound] = np.searchsorted(fabric.path_stack, stacks, "right") - first[bound]
+    return first, count
+
+
+def _expand(counts: I8) -> tuple[I8, I8]:
+    """Return (owner, index in owner) for ``counts[i]`` items of each owner i."""
+    owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    start = np.cumsum(counts) - counts
+    return owner, np.arange(len(owner), dtype=np.int64) - np.repeat(start, counts)
+
+
+def _lsu_shares(graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8) -> tuple[I8, I8, I8, I8]:
+    """VC 0: transactions go by the page of their address; one share a page (a page = one path), in order of address."""
+    size, chunk, address = graph.bytes[ids], np.maximum(graph.chunk[ids].astype(np.int64), 1), graph.address[ids]
+    single = (paths[ids] == 1) | (graph.kind[ids] == Kind.GET)
+    chunk = np.where(graph.kind[ids] == Kind.GET, np.maximum(size, 1), chunk)
+    pages = np.where(single, 1, ((address + size - 1) >> PAGE_BITS) - (address >> PAGE_BITS) + 1)
+    owner, page = _expand(pages)
+    page_start = np.where(page == 0, address[owner], ((address[owner] >> PAGE_BITS) + page) << PAGE_BITS)
+    # A transaction belongs to the page that its first byte lies in (sizes are powers of two and aligned: none straddles).
+    begin = -(-(page_start - address[owner]) // chunk[owner])
+    following = np.append(begin[1:], 0)
+    last = np.append(owner[1:] != owner[:-1], True) if len(owner) else np.zeros(0, bool)
+    count = np.where(last, units[ids][owner], following) - begin
+    h = page_hashes(page_start, graph.dst[ids][owner].astype(np.int64))
+    path = first[ids][owner] + ((h * paths[ids][owner]) >> 16)
+    keep = count > 0
+    return ids[owner[keep]], path[keep], begin[keep], count[keep]
+
+
+def _bulk_shares(graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray) -> tuple[I8, I8, I8, I8, I8]:
+    """VC 2: packets go by the policy; returns op, path, index, stride, count."""
+    h = page_hashes(graph.address[ids], graph.dst[ids].astype(np.int64))
+    n, base, total = paths[ids], first[ids], units[ids]
+    home = (h * n) >> 16
+    if spray is Spray.SINGLE or spray is Spray.HASH:
+        path = base + (home if spray is Spray.HASH else 0)
+        return ids, path, np.zeros_like(ids), np.ones_like(ids), total
+    used = np.minimum(n, total) if spray is Spray.ROUND_ROBIN else n
+    owner, j = _expand(used)
+    if spray is Spray.LEAST_QUEUED:
+        path = base[owner] + (home[owner] + j) % n[owner]
+        several = n[owner] > 1
+        return ids[owner], path, np.zeros_like(owner), np.where(several, 0, 1), total[owner]
+    path = base[owner] + (j + home[owner]) % n[owner]
+    count = (total[owner] - j + n[owner] - 1) // n[owner]
+    return ids[owner], path, j, n[owner], count
+
+
+def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spray: Spray) -> Shares:
+    """Divide every operation over the sessions that carry it."""
+    first, paths = _path_sets(graph, fabric)
+    n = len(graph)
+    vc0 = np.flatnonzero(np.isin(graph.kind, (Kind.LOAD, Kind.STORE, Kind.REDUCE, Kind.ATOMIC, Kind.GET)))
+    vc2 = np.flatnonzero(np.isin(graph.kind, (Kind.PUT, Kind.SEND)))
+    gets = np.flatnonzero(graph.kind == Kind.GET)
+    request_units = np.where(graph.kind == Kind.GET, parts, units)
+    a_op, a_path, a_index, a_count = _lsu_shares(graph, vc0, request_units, first, paths)
+    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray)
+    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray)
+    op = np.concatenate([a_op, b_op, c_op])
+    answer = np.concatenate([np.zeros(len(a_op) + len(b_op), np.int64), np.ones(len(c_op), np.int64)])
+    order = np.lexsort((np.arange(len(op)), answer, op)) if len(a_op) or len(c_op) else np.arange(len(op))
+
+    def joined(a: I8, b: I8, c: I8) -> I8:
+        return np.concatenate([a, b, c])[order]
+
+    op, answer = op[order], answer[order]
+    per_op = np.bincount(op, minlength=n)
+    data = np.bincount(op[answer == 1], minlength=n)
+    end = np.cumsum(per_op)
+    return Shares(
+        op=op,
+        path=joined(a_path, b_path, c_path),
+        index=joined(a_index, b_index, c_index),
+        stride=joined(np.ones_like(a_op), b_stride, c_stride),
+        count=joined(a_count, b_count, c_count),
+        answer=answer,
+        request_ptr=np.stack([end - per_op, per_op - data]),
+        data_ptr=np.stack([end - data, data]),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sessions:
+    """Used sequence spaces, sorted by (src, dst, path, vc); ``of_share`` maps shares to them."""
+
+    key: I8
+    src: I8
+    dst: I8
+    path: I8
+    vc: I8
+    of_share: I8
+    answer: I8
+    twin: I4
+
+
+def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares) -> Sessions:
+    """Find the used (src, dst, path, VC): those of the shares, and VC 1 back where answers travel."""
+    n, paths = fabric.endpoints, fabric.paths
+    src, dst = graph.src[shares.op].astype(np.int64), graph.dst[shares.op].astype(np.int64)
+    back = shares.answer == 1
+    src, dst = np.where(back, dst, src), np.where(back, src, dst)
+    bulk = np.isin(graph.kind[shares.op], (Kind.PUT, Kind.SEND)) | back
+    vc = np.where(bulk, 2, 0)
+
+    def keys(a: I8, b: I8, path: I8, v: I8 | int) -> I8:
+        return ((a * n + b) * paths + path) * 4 + v
+
+    key = keys(src, dst, shares.path, vc)
+    answered = (graph.posted[shares.op] == 0) & ~back & (graph.kind[shares.op] != Kind.GET)
+    answer_key = keys(dst[answered], src[answered], shares.path[answered], VC_RESPONSE)
+    unique = np.unique(np.concatenate([key, answer_key])) if len(answer_key) else np.unique(key)
+    s_vc = unique & 3
+    s_path = (unique >> 2) % paths
+    pair = (unique >> 2) // paths
+    s_src, s_dst = pair // n, pair % n
+
+    def find(wanted: I8) -> I8:
+        if len(unique) == 0:
+            return np.full(len(wanted), -1, np.int64)
+        at = np.minimum(np.searchsorted(unique, wanted), len(unique) - 1)
+        return np.where(unique[at] == wanted, at, -1)
+
+    reverse = keys(s_dst, s_src, s_path, 0)
+    twin = np.full((len(unique), 3), -1, np.int32)
+    for v in np.unique(s_vc):
+        twin[:, v] = find(reverse + v)
+    answer = np.where(s_vc == VC_RESPONSE, -1, find(reverse + VC_RESPONSE))
+    return Sessions(unique, s_src, s_dst, s_path, s_vc, find(key), answer, twin)
+
+
+def _nodes(fabric: Fabric) -> Any:
+    node = _records(fabric.nodes, rec.NODE)
+    node.first_port = fabric.node_first_port
+    node.is_switch = fabric.node_kind == NodeKind.SWITCH
+    node.latency_ps = fabric.node_latency_ps
+    node.tx_ps, node.rx_ps = fabric.node_tx_ps, fabric.node_rx_ps
+    node.memory_ps = fabric.node_memory_ps
+    # ps a byte = 1e12 / bandwidth, as a reduced fraction so that products stay far below 2^63
+    bandwidth = np.maximum(fabric.node_memory_Bps, 1)
+    common = np.gcd(bandwidth, 10**12)
+    node.mem_num, node.mem_den = 10**12 // common, bandwidth // common
+    return node
+
+
+def _ports(fabric: Fabric) -> Any:
+    port = _records(fabric.ports, rec.PORT)
+    port.node, port.peer = fabric.port_node, fabric.port_peer
+    port.num, port.den = fabric.port_ps_num, fabric.port_ps_den
+    port.delay_ps = fabric.port_delay_ps
+    for name in ("sched_ps", "cf_due_ps", "transit_head", "transit_tail", "held_port", "holder_head", "control_head", "control_tail"):
+        port[name] = -1
+    port.pending_head = port.pending_tail = -1
+    port.cf_last_ps = -(1 << 40)
+    return port
+
+
+def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> Any:
+    op = _records(len(graph), rec.OPERATION)
+    for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes", "start_ps", "compute_ps"):
+        op[name] = getattr(graph, name)
+    op.packets, op.answers, op.requests = units, parts, parts
+    op.share_first, op.share_count = shares.request_ptr
+    op.data_first, op.data_count = shares.data_ptr
+    op.ready_ps = 0
+    op.first_ps = op.executed_ps = op.done_ps = -1
+    return op
+
+
+def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int) -> rec.State:
+    """Build the kernel's arrays for one run.
+
+    Parameters
+    ----------
+    graph, fabric, options
+        What to run, on what, how.
+    horizon_ps
+        Expected length of the run, for the width of the link-load bins (they widen by themselves when it is short).
+    """
+    spec = fabric.spec
+    units, parts = unit_counts(graph, spec.mtu)
+    shares = make_shares(graph, fabric, units, parts, options.spray)
+    sessions = make_sessions(graph, fabric, shares)
+    endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
+    switch_ports = fabric.ports - endpoint_ports
+    inputs = int(fabric.node_ports[fabric.endpoints :].max()) if fabric.nodes > fabric.endpoints else 1
+    words = (inputs + 31) // 32
+
+    share = _records(len(shares.op), rec.SHARE)
+    share.op, share.session = shares.op, sessions.of_share
+    share.index, share.stride, share.left, share.answer = shares.index, shares.stride, shares.count, shares.answer
+    share.next = -1
+
+    session = _records(len(sessions.key), SESSION)
+    session.src, session.dst, session.path, session.vc = sessions.src, sessions.dst, sessions.path, sessions.vc
+    session.port = fabric.node_first_port[sessions.src] + sessions.path
+    session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path
+    session.window = options.window_frames
+    flow = _records(len(sessions.key), rec.FLOW)
+    for name in ("ring_next", "share_head", "share_tail", "reply_head", "reply_tail", "control_next"):
+        flow[name] = -1
+    flow.answer = sessions.answer
+
+    sender = _records((fabric.ports, 4), cbfc.SENDER)
+    sender.limit = fabric.port_buffer_bytes[fabric.port_peer] // spec.credit_bytes
+
+    spacing_ps = np.maximum(1, spec.cf_spacing_bytes * fabric.port_ps_num // fabric.port_ps_den)
+    in_flight = int((fabric.port_delay_ps // spacing_ps).max()) + 4
+    cf_ring = 1 << (in_flight - 1).bit_length()
+
+    op = _operations(graph, units, parts, shares)
+    begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
+    roots = np.flatnonzero(graph.waits == 0)
+    release = roots[np.argsort(begin[roots], kind="stable")].astype(np.int32)
+
+    dormant = int(np.count_nonzero((graph.waits > 0) & (units > 0)) + np.count_nonzero(graph.kind == Kind.GET))
+    events = dormant + len(sessions.key) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
+
+    kernel = _records(1, rec.KERNEL)
+    k = kernel[0]
+    k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
+    k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
+    k.body_limit = spec.frame_max - 32
+    k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
+    k.credit_bytes, k.overhead_bytes, k.cf_spacing_bytes = spec.credit_bytes, spec.overhead_bytes, spec.cf_spacing_bytes
+    k.cf_ring, k.quantum_bytes, k.bins = cf_ring, spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
+    k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
+    k.event_free = k.frame_free = k.run_free = k.reply_free = -1
+    k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
+    k.dormant = dormant
+    k.completion_ps = 0
+
+    return rec.State(
+        kernel=kernel,
+        event=_records(events, rec.EVENT),
+        bucket_head=np.zeros(BUCKETS, np.int32),
+        bucket_tail=np.zeros(BUCKETS, np.int32),
+        port=_ports(fabric),
+        node=_nodes(fabric),
+        sender=sender,
+        receiver=_records((fabric.ports, 4), cbfc.RECEIVER),
+        cf_ring=_records((fabric.ports, cf_ring), rec.CF_UPDATE),
+        deficit=np.zeros((fabric.ports, 4), np.int64),
+        voq_head=np.zeros((switch_ports * 4, inputs), np.int32),
+        voq_tail=np.zeros((switch_ports * 4, inputs), np.int32),
+        voq_bits=np.zeros((switch_ports * 4, words), np.int64),
+        voq_last=np.full(switch_ports * 4, -1, np.int32),
+        ring_head=np.zeros((endpoint_ports, 3), np.int32),
+        ring_tail=np.zeros((endpoint_ports, 3), np.int32),
+        burst=np.zeros((endpoint_ports, 3), np.int32),
+        frame=_records(FRAME_POOL, rec.FRAME),
+        run=_records(SMALL_POOL, rec.RUN),
+        reply=_records(SMALL_POOL, rec.REPLY),
+        session=session,
+        flow=flow,
+        twin=sessions.twin,
+        share=share,
+        op=op,
+        succ_ptr=np.ascontiguousarray(graph.succ_ptr, np.int64),
+        succ=np.ascontiguousarray(graph.succ, np.int32),
+        release=release,
+        todo=np.zeros(len(graph) + 1, np.int32),
+        stage_ps=np.zeros(len(Stage), np.int64),
+        latency=np.zeros(LATENCY_BINS, np.int64),
+        load=np.zeros((fabric.ports, LOAD_BINS), np.int64),
+    )
+
+
+def grow(state: rec.State) -> rec.State:
+    """Return the state with every pool that runs low enlarged; indices stay valid."""
+    k = state.kernel[0]
+    changes: dict[str, Any] = {}
+    for field, left, minimum in (
+        ("event", "events_left", int(k.dormant) + 8 * SMALL_POOL),
+        ("frame", "frames_left", FRAME_POOL // 4),
+        ("run", "runs_left", SMALL_POOL // 4),
+        ("reply", "replies_left", SMALL_POOL // 4),
+    ):
+        if int(k[left]) >= minimum:
+            continue
+        old = getattr(state, field)
+        extra = len(old) + minimum
+        new = _records(len(old) + extra, old.dtype)
+        new[: len(old)] = old
+        changes[field] = new
+        k[left] = int(k[left]) + extra
+    return state._replace(**changes)

@@ -1,0 +1,458 @@
+"""A source endpoint's port: what it sends next. Control first, then VC 0 .. 2 by bytes; in a VC sessions take turns of 16 frames."""
+
+from __future__ import annotations
+
+from ..compiled import compiled
+from ..protocol import cbfc, switching
+from ..protocol import operations as ops
+from ..protocol import reliability as rh
+from ..protocol.cbfc import COUNTER_BITS
+from ..protocol.reliability import PSN_BITS
+from .ports import block, credit_mark, flush_update, kick, line_ps, occupy, settle, unblock, update_arrival_ps, window_mark
+from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_WINDOW, PARKED
+from .switch import forward
+from .target import enter_ring
+
+
+@compiled
+def take_pending(S, a, now_ps):  # type: ignore[no-untyped-def]
+    """Move the answers that are ready by now to their sessions."""
+    port = S.port[a]
+    i = port.pending_head
+    while i >= 0 and S.reply[i].ready_ps <= now_ps:
+        r = S.reply[i]
+        following = r.next
+        r.next = -1
+        r.credit_mark_ps = credit_mark(port, r.ready_ps)
+        r.window_mark_ps = window_mark(port, r.ready_ps)
+        flow = S.flow[r.session]
+        if flow.reply_head < 0:
+            flow.reply_head = i
+        else:
+            S.reply[flow.reply_tail].next = i
+        flow.reply_tail = i
+        if flow.place == NOWHERE:
+            enter_ring(S, r.session)
+        i = following
+    port.pending_head = i
+
+
+@compiled
+def next_session(S, a, vc):  # type: ignore[no-untyped-def]
+    """Return the session at the head of a VC's ring that may send, -1 for none. Full windows are parked, empty sessions leave."""
+    k = S.kernel[0]
+    while True:
+        s = S.ring_head[a, vc] - 1
+        if s < 0:
+            return -1
+        flow = S.flow[s]
+        if has_work(S, flow):
+            if rh.in_flight(S.session[s], PSN_BITS) < k.window:
+                return s
+            leave_ring(S, a, vc, flow)
+            flow.place = PARKED
+            S.port[a].parked += 1
+        else:
+            leave_ring(S, a, vc, flow)
+            flow.place = NOWHERE
+
+
+@compiled
+def has_work(S, flow):  # type: ignore[no-untyped-def]
+    """Return whether a session has something to send; shares whose common cursor others have exhausted are dropped."""
+    if flow.reply_head >= 0:
+        return True
+    while flow.share_head >= 0:
+        share = S.share[flow.share_head]
+        if share.stride != 0 or S.op[share.op].cursor < S.op[share.op].packets:
+            return True
+        flow.share_head = share.next
+    return False
+
+
+@compiled
+def leave_ring(S, a, vc, flow):  # type: ignore[no-untyped-def]
+    """Take the head out of a VC's ring."""
+    S.ring_head[a, vc] = flow.ring_next + 1
+    S.burst[a, vc] = 0
+
+
+@compiled
+def rotate(S, a, vc, s):  # type: ignore[no-untyped-def]
+    """Put the head of a VC's ring behind the others."""
+    flow = S.flow[s]
+    if flow.ring_next >= 0:
+        leave_ring(S, a, vc, flow)
+        enter_ring_tail(S, a, vc, s)
+    S.burst[a, vc] = 0
+
+
+@compiled
+def enter_ring_tail(S, a, vc, s):  # type: ignore[no-untyped-def]
+    """Append a session to a ring that is not empty."""
+    flow = S.flow[s]
+    flow.ring_next = -1
+    S.flow[S.ring_tail[a, vc] - 1].ring_next = s
+    S.ring_tail[a, vc] = s + 1
+    flow.place = IN_RING
+
+
+@compiled
+def unit_data_bytes(S, op, index):  # type: ignore[no-untyped-def]
+    """Return the data bytes of one packet or transaction."""
+    o = S.op[op]
+    if o.kind == ops.PUT or o.kind == ops.GET or o.kind == ops.SEND:
+        return ops.packet_bytes(o.bytes, o.chunk, S.kernel[0].mtu, index)
+    return ops.transaction_bytes(o.bytes, o.chunk, index)
+
+
+@compiled
+def unit_body_bytes(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
+    """Return TH and padded body of one packet or transaction."""
+    if answer:
+        return ops.response_body_bytes(kind, data_bytes)
+    return ops.request_body_bytes(kind, data_bytes)
+
+
+@compiled
+def unit_payload(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
+    """Return the data bytes that travel: LOAD and GET carry them in the answer, the others in the request."""
+    if kind == ops.LOAD or kind == ops.GET:
+        return data_bytes if answer else 0
+    return 0 if answer else data_bytes
+
+
+@compiled
+def data_of(S, op, answer, index):  # type: ignore[no-untyped-def]
+    """Return the data bytes that unit ``index`` of an operation concerns; a COMPLETION or a read request concerns none."""
+    kind = S.op[op].kind
+    if answer and (kind == ops.PUT or kind == ops.SEND):
+        return 0
+    if kind == ops.GET and not answer:
+        return 0
+    return unit_data_bytes(S, op, index)
+
+
+@compiled
+def compose(S, s, i):  # type: ignore[no-untyped-def]
+    """Pack a frame of session ``s`` from what waits there, in order, while it fits.
+
+    With ``i`` < 0 only the size of the transactions is returned and nothing changes; else frame ``i`` is filled and what it holds is
+    taken from the session. One function for both, so that the credit check sees exactly the frame that will leave.
+    """
+    k = S.kernel[0]
+    flow = S.flow[s]
+    room = k.body_limit
+    used = 0
+    payload = 0
+    units = 0
+    last_run = -1
+    # answers first: a session carries answers (VC 1) or shares (VC 0, 2), never both
+    r = flow.reply_head
+    if r >= 0:
+        offset = 0
+        while r >= 0:
+            reply = S.reply[r]
+            kind = S.op[reply.op].kind
+            took = 0
+            while offset < reply.count:
+                data = data_of(S, reply.op, 1, reply.first + offset)
+                body = unit_body_bytes(kind, 1, data)
+                if units > 0 and (used + body > room or k.pack == 0):
+                    break
+                used += body
+                payload += unit_payload(kind, 1, data)
+                units += 1
+                offset += 1
+                took += 1
+            if i >= 0 and took > 0:
+                if S.frame[i].count == 0:
+                    S.frame[i].ready_ps = reply.answered_ps
+                    S.frame[i].credit_ps = reply.credit_mark_ps
+                    S.frame[i].window_ps = reply.window_mark_ps
+                last_run = add_run(S, i, last_run, reply.op, reply.first, took)
+                reply.first += took
+                reply.count -= took
+                offset = 0
+                if reply.count == 0:
+                    flow.reply_head = reply.next
+                    reply.next = k.reply_free
+                    k.reply_free = r
+                    k.replies_left += 1
+                    r = flow.reply_head
+                    continue
+                break
+            if offset < reply.count:
+                break
+            r = reply.next
+            offset = 0
+        if i >= 0:
+            S.frame[i].answer = 1
+            S.frame[i].payload_bytes = payload
+        return used
+    n = flow.share_head
+    while n >= 0:
+        share = S.share[n]
+        o = S.op[share.op]
+        kind = o.kind
+        index = share.index if share.stride > 0 else o.cursor
+        left = share.left if share.stride > 0 else o.packets - o.cursor
+        stride = share.stride if share.stride > 0 else 1
+        first = index
+        took = 0
+        while left > 0:
+            data = data_of(S, share.op, share.answer, index)
+            body = unit_body_bytes(kind, share.answer, data)
+            if units > 0 and (used + body > room or k.pack == 0 or (took > 0 and stride != 1)):
+                break
+            used += body
+            payload += unit_payload(kind, share.answer, data)
+            units += 1
+            took += 1
+            index += stride
+            left -= 1
+            if used + ops.TH_RESPONSE_BYTES > room:
+                break
+        if i >= 0 and took > 0:
+            if S.frame[i].count == 0:
+                S.frame[i].answer = share.answer
+                S.frame[i].ready_ps = share.ready_ps - S.node[S.session[s].src].tx_ps
+                S.frame[i].credit_ps = share.credit_mark_ps
+                S.frame[i].window_ps = share.window_mark_ps
+            last_run = add_run(S, i, last_run, share.op, first, took)
+            if share.answer == 0 and o.first_ps < 0:
+                o.first_ps = S.frame[i].start_ps
+            if share.stride > 0:
+                share.index = index
+                share.left = left
+            else:
+                o.cursor = index
+        if left > 0:
+            break
+        following = share.next
+        if i >= 0:
+            flow.share_head = following
+        if k.pack == 0 or used + ops.TH_REQUEST_BYTES > room:
+            break
+        n = following
+        if n >= 0 and (
+            S.share[n].answer != share.answer
+            or (S.share[n].stride == 0 and S.op[S.share[n].op].cursor >= S.op[S.share[n].op].packets)
+        ):
+            break
+    if i >= 0:
+        S.frame[i].payload_bytes = payload
+    return used
+
+
+@compiled
+def add_run(S, i, last_run, op, first, count):  # type: ignore[no-untyped-def]
+    """Add a run of transactions to frame ``i``; the first one lies in the frame itself. Return the last run's index, -1 = the frame."""
+    f = S.frame[i]
+    if f.count == 0:
+        f.op = op
+        f.first = first
+        f.count = count
+        return -1
+    k = S.kernel[0]
+    n = k.run_free
+    if n >= 0:
+        k.run_free = S.run[n].next
+    else:
+        n = k.run_top
+        k.run_top += 1
+    run = S.run[n]
+    k.runs_left -= 1
+    run.op = op
+    run.first = first
+    run.count = count
+    run.next = -1
+    if last_run < 0:
+        f.more = n
+    else:
+        S.run[last_run].next = n
+    return n
+
+
+@compiled
+def new_frame(S, a, s, kind, start_ps):  # type: ignore[no-untyped-def]
+    """Take a frame from the pool."""
+    k = S.kernel[0]
+    i = k.frame_free
+    if i >= 0:
+        k.frame_free = S.frame[i].next
+    else:
+        i = k.frame_top
+        k.frame_top += 1
+    f = S.frame[i]
+    k.frames_left -= 1
+    f.op = -1
+    f.first = 0
+    f.count = 0
+    f.more = -1
+    f.next = -1
+    f.kind = kind
+    f.answer = 0
+    f.session = s
+    f.payload_bytes = 0
+    f.ack_session = -1
+    f.cable_ps = 0
+    f.lookup_ps = 0
+    f.arbiter_ps = 0
+    f.hold_ps = 0
+    f.start_ps = start_ps
+    return i
+
+
+@compiled
+def head_control(S, a, now_ps):  # type: ignore[no-untyped-def]
+    """Return the session whose standalone ACK is next and ready, -1 for none. ACKs that rode on DATA meanwhile are dropped."""
+    port = S.port[a]
+    while port.control_head >= 0:
+        s = port.control_head
+        flow = S.flow[s]
+        if flow.control_ps > now_ps:
+            return -1
+        if S.session[s].unacked > 0:
+            return s
+        port.control_head = flow.control_next
+        flow.in_control = 0
+    return -1
+
+
+@compiled
+def send_ack(S, a, s, start_ps):  # type: ignore[no-untyped-def]
+    """Send a standalone ACK for session ``s`` on the path that its frames came by."""
+    k = S.kernel[0]
+    port = S.port[a]
+    flow = S.flow[s]
+    session = S.session[s]
+    port.control_head = flow.control_next
+    flow.in_control = 0
+    i = new_frame(S, a, s, ACK, start_ps)
+    f = S.frame[i]
+    f.src = session.dst
+    f.dst = session.src
+    f.vc = ops.VC_CONTROL
+    f.size_bytes = ops.ACK_FRAME_BYTES
+    f.credits = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
+    f.psn = 0
+    f.ack_session = s
+    f.ack_psn = rh.on_ack_sent(session, PSN_BITS)
+    k.ack_frames += 1
+    occupy(S, a, f, start_ps)
+    forward(S, a, i, start_ps)
+
+
+@compiled
+def send_data(S, a, vc, s, credits, start_ps):  # type: ignore[no-untyped-def]
+    """Send the next frame of session ``s``."""
+    k = S.kernel[0]
+    port = S.port[a]
+    session = S.session[s]
+    flow = S.flow[s]
+    i = new_frame(S, a, s, DATA, start_ps)
+    f = S.frame[i]
+    body = compose(S, s, i)
+    f.src = session.src
+    f.dst = session.dst
+    f.vc = vc
+    f.size_bytes = ops.frame_bytes(body)
+    f.credits = credits
+    f.credit_ps = port.credit_wait_ps - f.credit_ps
+    f.window_ps = port.window_wait_ps - f.window_ps
+    f.psn = rh.on_send(session, PSN_BITS)
+    for other in range(3):  # an ACK due to this destination on this path rides along
+        t = S.twin[s, other]
+        if t >= 0 and S.session[t].unacked > 0:
+            f.ack_session = t
+            f.ack_psn = rh.on_ack_sent(S.session[t], PSN_BITS)
+            break
+    k.sent += 1
+    S.deficit[a, vc] -= f.size_bytes + ops.WIRE_EXTRA_BYTES
+    S.burst[a, vc] += 1
+    if flow.reply_head < 0 and flow.share_head < 0:
+        leave_ring(S, a, vc, flow)
+        flow.place = NOWHERE
+    elif S.burst[a, vc] >= k.service:
+        rotate(S, a, vc, s)
+    occupy(S, a, f, start_ps)
+    forward(S, a, i, start_ps)
+
+
+@compiled
+def on_slot(S, a, now_ps):  # type: ignore[no-untyped-def]
+    """Endpoint port ``a`` looks at its work."""
+    k = S.kernel[0]
+    port = S.port[a]
+    if port.sched_ps != now_ps:
+        return  # superseded by an earlier look
+    port.sched_ps = -1
+    flush_update(S, a, now_ps)
+    # A CF_UPDATE that goes at this boundary delays the frame behind it by its line time; what that frame will be is settled now
+    # (another event for those 80 ps at 800G would be one more a frame).
+    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
+    if start_ps - now_ps > 4 * line_ps(port, ops.ORDERED_SET_BYTES):
+        kick(S, a, start_ps)
+        return
+    unblock(port, now_ps)
+    settle(S, a, now_ps)
+    take_pending(S, a, now_ps)
+    short_of_credit = False
+    s = head_control(S, a, now_ps)
+    if s >= 0:
+        n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
+        if cbfc.may_send(S.sender[a, ops.VC_CONTROL], n, COUNTER_BITS):
+            send_ack(S, a, s, start_ps)
+            kick(S, a, port.free_ps)
+            return
+        short_of_credit = True
+    ready = 0
+    s0 = -1
+    s1 = -1
+    s2 = -1
+    n0 = 0
+    n1 = 0
+    n2 = 0
+    for vc in range(3):
+        if S.ring_head[a, vc] == 0:
+            continue
+        s = next_session(S, a, vc)
+        if s < 0:
+            continue
+        n = cbfc.credits_needed(ops.frame_bytes(compose(S, s, -1)), k.overhead_bytes, k.credit_bytes)
+        if not cbfc.may_send(S.sender[a, vc], n, COUNTER_BITS):
+            short_of_credit = True
+            continue
+        ready |= 1 << vc
+        if vc == 0:
+            s0 = s
+            n0 = n
+        elif vc == 1:
+            s1 = s
+            n1 = n
+        else:
+            s2 = s
+            n2 = n
+    vc = switching.byte_turn(S.deficit, a, port.turn, ready, k.quantum_bytes)
+    if vc >= 0:
+        port.turn = vc
+        if vc == 0:
+            send_data(S, a, vc, s0, n0, start_ps)
+        elif vc == 1:
+            send_data(S, a, vc, s1, n1, start_ps)
+        else:
+            send_data(S, a, vc, s2, n2, start_ps)
+        kick(S, a, port.free_ps)
+        return
+    if short_of_credit:
+        block(port, ON_CREDIT, now_ps)
+        t_ps = update_arrival_ps(S, a)
+        if t_ps >= 0:
+            kick(S, a, t_ps)
+    elif port.parked > 0:
+        block(port, ON_WINDOW, now_ps)
+    if port.control_head >= 0 and S.flow[port.control_head].control_ps > now_ps:
+        kick(S, a, S.flow[port.control_head].control_ps)
+    if port.pending_head >= 0:
+        kick(S, a, S.reply[port.pending_head].ready_ps)

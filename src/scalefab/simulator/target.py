@@ -1,0 +1,335 @@
+"""At the target: RH check, execute in memory, answer; and the progress of the operation graph that follows from it."""
+
+from __future__ import annotations
+
+from ..compiled import compiled
+from ..protocol import operations as ops
+from ..protocol import reliability as rh
+from ..protocol.reliability import PSN_BITS
+from .calendar import push
+from .ports import credit_mark, free_buffer, kick, window_mark
+from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ
+
+
+@compiled
+def enter_ring(S, s):  # type: ignore[no-untyped-def]
+    """Put session ``s`` at the end of its port's ring of sessions that have something to send."""
+    session = S.session[s]
+    flow = S.flow[s]
+    a = session.port
+    vc = session.vc
+    flow.place = IN_RING
+    flow.ring_next = -1
+    tail = S.ring_tail[a, vc] - 1
+    if S.ring_head[a, vc] == 0:
+        S.ring_head[a, vc] = s + 1
+        S.burst[a, vc] = 0
+    else:
+        S.flow[tail].ring_next = s
+    S.ring_tail[a, vc] = s + 1
+
+
+@compiled
+def owe_ack(S, s, now_ps):  # type: ignore[no-untyped-def]
+    """Queue a standalone ACK for session ``s`` at the receiver's port, after the endpoint's transmit latency."""
+    flow = S.flow[s]
+    if flow.in_control:
+        return
+    a = S.session[s].peer_port
+    port = S.port[a]
+    flow.in_control = 1
+    flow.control_next = -1
+    flow.control_ps = now_ps + S.node[port.node].tx_ps
+    if port.control_head < 0:
+        port.control_head = s
+    else:
+        S.flow[port.control_tail].control_next = s
+    port.control_tail = s
+    kick(S, a, flow.control_ps if flow.control_ps > port.free_ps else port.free_ps)
+
+
+@compiled
+def note_unacked(S, s, now_ps):  # type: ignore[no-untyped-def]
+    """After an accepted frame: an ACK alone if enough frames wait for one, else make sure that a deadline is set."""
+    k = S.kernel[0]
+    session = S.session[s]
+    if session.unacked >= k.ack_every:
+        owe_ack(S, s, now_ps)
+        return
+    flow = S.flow[s]
+    if flow.in_timer == 0:
+        flow.in_timer = 1
+        push(S, session.since_ps + k.ack_delay_ps, ACK_TIMER, s, 0)
+
+
+@compiled
+def on_ack_timer(S, s, now_ps):  # type: ignore[no-untyped-def]
+    """A session's ACK deadline. At most one such event a session is out: one that was acknowledged and owes anew sleeps on."""
+    session = S.session[s]
+    flow = S.flow[s]
+    flow.in_timer = 0
+    if session.unacked == 0 or flow.in_control == 1:
+        return
+    deadline_ps = session.since_ps + S.kernel[0].ack_delay_ps
+    if deadline_ps <= now_ps:
+        owe_ack(S, s, now_ps)
+    else:
+        flow.in_timer = 1
+        push(S, deadline_ps, ACK_TIMER, s, 0)
+
+
+@compiled
+def take_ack(S, s, ack_psn, now_ps):  # type: ignore[no-untyped-def]
+    """The sender of session ``s`` learns of an acknowledgement; a parked session goes on."""
+    freed = rh.on_ack(S.session[s], ack_psn, PSN_BITS)
+    if freed > 0 and S.flow[s].place == PARKED:
+        a = S.session[s].port
+        S.port[a].parked -= 1
+        enter_ring(S, s)
+        kick(S, a, now_ps if now_ps > S.port[a].free_ps else S.port[a].free_ps)
+
+
+@compiled
+def finish(S, i, t_ps):  # type: ignore[no-untyped-def]
+    """Operation ``i`` is done at ``t_ps``: tell its successors, and theirs where they take no network (JOIN, COMPUTE)."""
+    k = S.kernel[0]
+    S.op[i].done_ps = t_ps
+    depth = 1
+    S.todo[0] = i
+    while depth > 0:
+        depth -= 1
+        i = S.todo[depth]
+        done = S.op[i]
+        k.done += 1
+        if done.done_ps > k.completion_ps:
+            k.completion_ps = done.done_ps
+        for e in range(S.succ_ptr[i], S.succ_ptr[i + 1]):
+            j = S.succ[e]
+            o = S.op[j]
+            o.waits -= 1
+            if done.done_ps > o.ready_ps:
+                o.ready_ps = done.done_ps
+            if o.waits == 0:
+                if o.start_ps > o.ready_ps:
+                    o.ready_ps = o.start_ps
+                if o.kind == ops.JOIN or o.kind == ops.COMPUTE:
+                    o.first_ps = o.ready_ps
+                    o.done_ps = o.ready_ps + o.compute_ps
+                    o.executed_ps = o.done_ps
+                    S.todo[depth] = j
+                    depth += 1
+                else:
+                    k.dormant -= 1
+                    push(S, o.ready_ps + S.node[o.src].tx_ps, ACTIVATE, j, 0)
+
+
+@compiled
+def start_shares(S, first, count, now_ps):  # type: ignore[no-untyped-def]
+    """Queue shares ``first .. first + count - 1`` at their sessions and wake the ports."""
+    for i in range(first, first + count):
+        share = S.share[i]
+        s = share.session
+        flow = S.flow[s]
+        a = S.session[s].port
+        port = S.port[a]
+        share.ready_ps = now_ps
+        share.credit_mark_ps = credit_mark(port, now_ps)
+        share.window_mark_ps = window_mark(port, now_ps)
+        share.next = -1
+        if flow.share_head < 0:
+            flow.share_head = i
+        else:
+            S.share[flow.share_tail].next = i
+        flow.share_tail = i
+        if flow.place == NOWHERE:
+            enter_ring(S, s)
+            kick(S, a, now_ps if now_ps > port.free_ps else port.free_ps)
+
+
+@compiled
+def activate(S, i, now_ps):  # type: ignore[no-untyped-def]
+    """Operation ``i`` was ready one transmit latency ago: its shares go to their sessions."""
+    start_shares(S, S.op[i].share_first, S.op[i].share_count, now_ps)
+
+
+@compiled
+def reply(S, a, s, op, first, count, executed_ps):  # type: ignore[no-untyped-def]
+    """Queue answers of ``count`` transactions of ``op`` for session ``s`` at endpoint port ``a``."""
+    k = S.kernel[0]
+    i = k.reply_free
+    if i >= 0:
+        k.reply_free = S.reply[i].next
+    else:
+        i = k.reply_top
+        k.reply_top += 1
+    r = S.reply[i]
+    k.replies_left -= 1
+    port = S.port[a]
+    r.op = op
+    r.first = first
+    r.count = count
+    r.session = s
+    r.next = -1
+    r.answered_ps = executed_ps
+    r.ready_ps = executed_ps + S.node[port.node].tx_ps
+    if port.pending_head < 0:
+        port.pending_head = i
+    else:
+        S.reply[port.pending_tail].next = i
+    port.pending_tail = i
+    kick(S, a, r.ready_ps if r.ready_ps > port.free_ps else port.free_ps)
+
+
+@compiled
+def execute(S, a, session, answer, op, first, count, visible_ps):  # type: ignore[no-untyped-def]
+    """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
+    o = S.op[op]
+    if answer and o.kind != ops.GET:
+        o.answered += count
+        if o.answered == o.answers:
+            finish(S, op, visible_ps)
+        return
+    if o.kind == ops.GET and not answer:
+        o.requested += count
+        if visible_ps > o.data_ready_ps:
+            o.data_ready_ps = visible_ps
+        if o.requested == o.requests:
+            S.kernel[0].dormant -= 1
+            push(S, o.data_ready_ps + S.node[o.dst].tx_ps, SERVE_READ, op, 0)
+        return
+    o.executed += count
+    if visible_ps > o.executed_ps:
+        o.executed_ps = visible_ps
+    whole = o.executed == o.packets
+    if o.kind == ops.PUT or o.kind == ops.SEND:
+        if whole and not o.posted:
+            reply(S, a, S.flow[session].answer, op, 0, o.answers, o.executed_ps)
+    elif o.kind != ops.GET and not o.posted:
+        reply(S, a, S.flow[session].answer, op, first, count, visible_ps)
+    if whole and (o.posted or o.kind == ops.GET):
+        finish(S, op, o.executed_ps)
+
+
+@compiled
+def memory_bytes(S, f):  # type: ignore[no-untyped-def]
+    """Return the bytes of target memory that a data frame touches: answers that go to registers touch none."""
+    kind = S.op[f.op].kind
+    if f.answer:
+        return f.payload_bytes if kind == ops.GET else 0
+    size = f.payload_bytes
+    if f.vc != ops.VC_REQUEST:
+        return size
+    if kind == ops.LOAD:
+        size += run_bytes(S, f.op, f.first, f.count)
+    n = f.more
+    while n >= 0:
+        r = S.run[n]
+        if S.op[r.op].kind == ops.LOAD:
+            size += run_bytes(S, r.op, r.first, r.count)
+        n = r.next
+    return size
+
+
+@compiled
+def run_bytes(S, op, first, count):  # type: ignore[no-untyped-def]
+    """Return the data bytes of ``count`` transactions of an LSU operation from ``first`` on."""
+    o = S.op[op]
+    left = o.bytes - first * o.chunk
+    size = count * o.chunk
+    return size if size < left else left
+
+
+@compiled
+def release_frame(S, i):  # type: ignore[no-untyped-def]
+    """Return a frame and its runs to their pools."""
+    k = S.kernel[0]
+    f = S.frame[i]
+    n = f.more
+    while n >= 0:
+        following = S.run[n].next
+        S.run[n].next = k.run_free
+        k.run_free = n
+        k.runs_left += 1
+        n = following
+    f.next = k.frame_free
+    k.frame_free = i
+    k.frames_left += 1
+
+
+@compiled
+def deliver(S, a, i, now_ps):  # type: ignore[no-untyped-def]
+    """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
+    k = S.kernel[0]
+    f = S.frame[i]
+    if f.ack_session >= 0:
+        take_ack(S, f.ack_session, f.ack_psn, now_ps)
+    if f.kind == ACK:
+        free_buffer(S, a, f.vc, f.credits, now_ps)
+        release_frame(S, i)
+        return
+    s = f.session
+    if rh.on_data(S.session[s], f.psn, PSN_BITS, now_ps) != rh.ACCEPT:
+        free_buffer(S, a, f.vc, f.credits, now_ps)
+        release_frame(S, i)
+        return
+    note_unacked(S, s, now_ps)
+    node = S.node[S.port[a].node]
+    size = memory_bytes(S, f)
+    begin = now_ps
+    visible = now_ps
+    if f.answer == 0 or size > 0:
+        if node.mem_free_ps > begin:
+            begin = node.mem_free_ps
+        node.mem_free_ps = begin + (size * node.mem_num + node.mem_den - 1) // node.mem_den
+        visible = begin + node.memory_ps
+    if begin > now_ps:  # memory is the bottleneck: the frame stays in the receive buffer until memory takes it
+        push(S, begin, FREE, a, f.vc * 65_536 + f.credits)
+    else:
+        free_buffer(S, a, f.vc, f.credits, now_ps)
+    k.delivered += 1
+    k.executed_bytes += f.payload_bytes
+    account(S, f, now_ps, begin, visible)
+    execute(S, a, s, f.answer, f.op, f.first, f.count, visible)
+    n = f.more
+    while n >= 0:
+        execute(S, a, s, f.answer, S.run[n].op, S.run[n].first, S.run[n].count, visible)
+        n = S.run[n].next
+    release_frame(S, i)
+
+
+@compiled
+def account(S, f, now_ps, begin_ps, visible_ps):  # type: ignore[no-untyped-def]
+    """Add a delivered frame's times to the stages; what no other stage explains is serialisation."""
+    node_src = S.node[f.src]
+    node_dst = S.node[f.dst]
+    stage = S.stage_ps
+    queue = f.start_ps - f.ready_ps - node_src.tx_ps - f.window_ps - f.credit_ps
+    flight = now_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - node_dst.rx_ps
+    stage[0] += node_src.tx_ps
+    stage[1] += queue
+    stage[2] += f.window_ps
+    stage[3] += f.credit_ps
+    stage[4] += flight
+    stage[5] += f.cable_ps
+    stage[6] += f.lookup_ps
+    stage[7] += f.arbiter_ps
+    stage[8] += f.hold_ps
+    stage[9] += node_dst.rx_ps
+    stage[10] += begin_ps - now_ps
+    stage[11] += visible_ps - begin_ps
+    S.kernel[0].frame_ps += visible_ps - f.ready_ps
+    S.latency[latency_bin(visible_ps - f.start_ps)] += 1
+
+
+@compiled
+def latency_bin(t_ps):  # type: ignore[no-untyped-def]
+    """Return the log-linear bin of a latency: 16 linear bins an octave from 4.096 ns on."""
+    v = t_ps >> 8
+    if v < 32:
+        return v if v > 0 else 0
+    octave = 0
+    while v >= 32:
+        v >>= 1
+        octave += 1
+    b = octave * 16 + v
+    return b if b < 511 else 511
