@@ -105,7 +105,7 @@ def _remove_unused(home: Path, keep: Path) -> None:
 
 def compiled(function: _F) -> _F:
     """Compile a transition function; it is part of the kernels that call it and is not cached alone."""
-    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True)(function)
 
 
 def compiled_entry(function: _F) -> _F:
@@ -114,11 +114,11 @@ def compiled_entry(function: _F) -> _F:
         return function
     folder = cache_folder()
     if folder is None:
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
     previous = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(folder)
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     finally:
         _numba_config.CACHE_DIR = previous
 
@@ -165,7 +165,7 @@ def bundle(arrays: Any) -> Any:
     return Bundle(arrays) if jit_enabled() else arrays
 
 
-class _BundleType(_types.Type):  # type: ignore[misc]
+class _BundleType(_types.Type):
     """Numba's view of a bundle: names and array types; its value is the address of the table."""
 
     def __init__(self, fields: tuple[tuple[str, Any], ...]) -> None:
@@ -180,11 +180,13 @@ class _BundleType(_types.Type):  # type: ignore[misc]
 @_typeof_impl.register(Bundle)
 def _typeof_bundle(value: Bundle, _context: Any) -> _BundleType:
     names = value.arrays._fields
-    return _BundleType(tuple((name, numba.typeof(getattr(value.arrays, name)).copy(layout="C", readonly=False)) for name in names))
+    return _BundleType(
+        tuple((name, numba.typeof(getattr(value.arrays, name)).copy(layout="C", readonly=False)) for name in names)
+    )
 
 
 @_register_model(_BundleType)
-class _BundleModel(_models.PrimitiveModel):  # type: ignore[misc]
+class _BundleModel(_models.PrimitiveModel):
     def __init__(self, manager: Any, kind: _BundleType) -> None:
         super().__init__(manager, kind, _ir.IntType(64).as_pointer())
 
@@ -194,11 +196,13 @@ def _unbox_bundle(_kind: _BundleType, value: Any, c: Any) -> _NativeValue:
     address = c.pyapi.object_getattr_string(value, "address")
     number = c.pyapi.long_as_longlong(address)
     c.pyapi.decref(address)
-    return _NativeValue(c.builder.inttoptr(number, _ir.IntType(64).as_pointer()), is_error=_cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+    return _NativeValue(
+        c.builder.inttoptr(number, _ir.IntType(64).as_pointer()), is_error=_cgutils.is_not_null(c.builder, c.pyapi.err_occurred())
+    )
 
 
 @_infer_getattr
-class _BundleAttributes(_AttributeTemplate):  # type: ignore[misc]
+class _BundleAttributes(_AttributeTemplate):
     key = _BundleType
 
     def generic_resolve(self, kind: _BundleType, name: str) -> Any:
@@ -228,6 +232,12 @@ def _load_array(context: Any, builder: Any, kind: _BundleType, value: Any, name:
         strides.insert(0, builder.mul(strides[0], extent))
     array = context.make_array(array_type)(context, builder)
     context.populate_array(
-        array, data=builder.inttoptr(load(word), data_type), shape=shape, strides=strides, itemsize=item, meminfo=None, parent=None
+        array,
+        data=builder.inttoptr(load(word), data_type),
+        shape=shape,
+        strides=strides,
+        itemsize=item,
+        meminfo=None,
+        parent=None,
     )
     return _impl_ret_borrowed(context, builder, array_type, array._getvalue())

@@ -129,7 +129,7 @@ class NoProgressError(ScalefabError):
     exit_code = ExitCode.NO_PROGRESS
 
 
-class RunInterrupted(ScalefabError):  # noqa: N818 - named by what happened, it is not a fault
+class RunInterrupted(ScalefabError):
     """A run was stopped early; its partial result is valid."""
 
     code = "INTERRUPTED"

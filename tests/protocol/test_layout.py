@@ -27,7 +27,8 @@ FIELDS = {
     "SIGNAL": "add 1, reserved 6, address 57",
     "SEND_ADDRESS": "queue 16, message 16, match 32",
 }
-SIZES = dict(OEFH=14, NET=2, RH=8, TH_RESPONSE=8, TH_REQUEST=16, ICRC=4, FCS=4, VLAN=4, SLAP_ID=2, READ_TOTAL=8, SIGNAL=8, SEND_ADDRESS=8)
+SIZES = {"OEFH": 14, "NET": 2, "RH": 8, "TH_RESPONSE": 8, "TH_REQUEST": 16, "ICRC": 4, "FCS": 4, "VLAN": 4}
+SIZES |= {"SLAP_ID": 2, "READ_TOTAL": 8, "SIGNAL": 8, "SEND_ADDRESS": 8}
 
 # number, name, VCs, TH bytes, then bodies: (length, last, kind) -> bytes of each part
 ROWS = [

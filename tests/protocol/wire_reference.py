@@ -1,4 +1,4 @@
-"""A second encoder, written from the profile's text alone: strings of bits and a bitwise CRC. Slow, and shares no code with the product."""
+"""A second encoder, written from the profile's text alone: strings of bits and a bitwise CRC, no code of the product."""
 
 from __future__ import annotations
 
@@ -47,11 +47,20 @@ def frame_bytes(f: dict[str, Any], slap_safe: bool = False, poisoned: bool = Fal
     """Build a frame from the flat fields of a test vector."""
     body = b"".join(map(transaction_bytes, f["transactions"])) + bytes.fromhex(f["control"])
     total = 14 + 2 + 8 + len(body) + 4
-    head = wire_id(f["dst_id"], slap_safe) + bits(0, 32) + wire_id(f["src_id"], slap_safe) + bits(total, 16) + bits(f["entropy"], 16)
+    head = (
+        wire_id(f["dst_id"], slap_safe) + bits(0, 32) + wire_id(f["src_id"], slap_safe) + bits(total, 16) + bits(f["entropy"], 16)
+    )
     rest = bits(0x88B6 if f["op"] == 3 else 0x88B5, 16)
     rest += bits(f["ar"], 1) + bits(0, 3) + bits(f["ttl"], 4) + bits(f["dscp"], 6) + bits(f["ecn"], 2)
     rest += bits(0, 2) + bits(f["op"], 2) + bits(f["again"], 1) + bits(0, 1) + bits(f["src"], 10) + bits(f["psn"], 16)
-    rest += bits(f["vc"], 2) + bits(f["ack_vc"], 2) + bits(f["ack"], 1) + bits(0, 1) + bits(f["partition"], 10) + bits(f["ack_psn"], 16)
+    rest += (
+        bits(f["vc"], 2)
+        + bits(f["ack_vc"], 2)
+        + bits(f["ack"], 1)
+        + bits(0, 1)
+        + bits(f["partition"], 10)
+        + bits(f["ack_psn"], 16)
+    )
     covered = bytearray(to_bytes(head + rest) + body)
     covered[14] |= 0x7F
     covered[15] |= 0xFF

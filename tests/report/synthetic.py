@@ -194,7 +194,7 @@ def moe_skewed(gpus: int = 8, planes: int = 4, **changes: Any) -> Result:
     defaults: dict[str, Any] = {
         "completion_ps": bound * 100 // 95,
         "bound_ps": bound,
-        "bound_cut": f"sink port of GPU {hot}",
+        "bound_cut": "sink ports",
         "stages": stages,
     }
     return make_result(fabric, graph, **(defaults | changes))

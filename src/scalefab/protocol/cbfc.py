@@ -17,6 +17,8 @@ Counters, message form and spacing: `sib` (UEC 1.0 CBFC); credit of 64 B and buf
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..compiled import compiled
@@ -35,31 +37,31 @@ RECEIVER = np.dtype([("consumed", np.int32), ("freed", np.int32), ("reported", n
 
 
 @compiled
-def credits_needed(size_bytes, overhead_bytes, credit_bytes):  # type: ignore[no-untyped-def]
+def credits_needed(size_bytes: int, overhead_bytes: int, credit_bytes: int) -> int:
     """Return the credits that a packet takes."""
     return (size_bytes + overhead_bytes + credit_bytes - 1) // credit_bytes
 
 
 @compiled
-def used(t, bits):  # type: ignore[no-untyped-def]
+def used(t: Any, bits: int) -> int:
     """Return the credits that the sender has out."""
     return (t.consumed - t.freed) & ((1 << bits) - 1)
 
 
 @compiled
-def may_send(t, n, bits):  # type: ignore[no-untyped-def]
+def may_send(t: Any, n: int, bits: int) -> bool:
     """Return whether a packet of n credits may go."""
     return used(t, bits) + n <= t.limit
 
 
 @compiled
-def on_send(t, n, bits):  # type: ignore[no-untyped-def]
+def on_send(t: Any, n: int, bits: int) -> None:
     """Charge a packet (once: a link-layer replay is not charged again)."""
     t.consumed = (t.consumed + n) & ((1 << bits) - 1)
 
 
 @compiled
-def on_update(t, low_bits, bits, update_bits):  # type: ignore[no-untyped-def]
+def on_update(t: Any, low_bits: int, bits: int, update_bits: int) -> int:
     """Take one VC's half of a CF_UPDATE. Return the credits that came back, -1 for a CF_ERROR."""
     d = (low_bits - t.freed) & ((1 << update_bits) - 1)
     if d > used(t, bits):
@@ -70,13 +72,13 @@ def on_update(t, low_bits, bits, update_bits):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def held(r, bits):  # type: ignore[no-untyped-def]
+def held(r: Any, bits: int) -> int:
     """Return the credits that packets hold at the receiver (in this buffer, or still on their way to it)."""
     return (r.consumed - r.freed) & ((1 << bits) - 1)
 
 
 @compiled
-def on_receive(r, n, bits):  # type: ignore[no-untyped-def]
+def on_receive(r: Any, n: int, bits: int) -> None:
     """Count an accepted packet."""
     r.consumed = (r.consumed + n) & ((1 << bits) - 1)
     h = held(r, bits)
@@ -85,19 +87,19 @@ def on_receive(r, n, bits):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_free(r, n, bits):  # type: ignore[no-untyped-def]
+def on_free(r: Any, n: int, bits: int) -> None:
     """Count a packet that has left the buffer."""
     r.freed = (r.freed + n) & ((1 << bits) - 1)
 
 
 @compiled
-def unreported(r, bits):  # type: ignore[no-untyped-def]
+def unreported(r: Any, bits: int) -> int:
     """Return the freed credits that no CF_UPDATE has told yet."""
     return (r.freed - r.reported) & ((1 << bits) - 1)
 
 
 @compiled
-def on_report(r, update_bits):  # type: ignore[no-untyped-def]
+def on_report(r: Any, update_bits: int) -> int:
     """Put the VC into a CF_UPDATE: return the low bits to send."""
     r.reported = r.freed
     return r.freed & ((1 << update_bits) - 1)

@@ -18,6 +18,8 @@ else behind. Go-back-N and 16-bit PSN: `sib` (SUE); window, ACK pacing and servi
 
 from __future__ import annotations
 
+from typing import Any
+
 from enum import IntEnum
 
 import numpy as np
@@ -73,19 +75,19 @@ DUPLICATE, ACCEPT, GAP = range(3)
 
 
 @compiled
-def in_flight(s, bits):  # type: ignore[no-untyped-def]
+def in_flight(s: Any, bits: int) -> int:
     """Return frames sent and not acknowledged."""
     return (s.next_psn - s.una_psn) & ((1 << bits) - 1)
 
 
 @compiled
-def may_send(s, bits):  # type: ignore[no-untyped-def]
+def may_send(s: Any, bits: int) -> bool:
     """Return whether the window has room for one more frame."""
     return in_flight(s, bits) < s.window
 
 
 @compiled
-def on_send(s, bits):  # type: ignore[no-untyped-def]
+def on_send(s: Any, bits: int) -> int:
     """Take the next PSN."""
     psn = s.next_psn
     s.next_psn = (psn + 1) & ((1 << bits) - 1)
@@ -93,7 +95,7 @@ def on_send(s, bits):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_ack(s, ack_psn, bits):  # type: ignore[no-untyped-def]
+def on_ack(s: Any, ack_psn: int, bits: int) -> int:
     """Take a cumulative acknowledgement: `OnAck`, or the number of frames that it freed."""
     mask = (1 << bits) - 1
     freed = (ack_psn - s.una_psn + 1) & mask
@@ -105,7 +107,7 @@ def on_ack(s, ack_psn, bits):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_data(s, psn, bits, now_ps):  # type: ignore[no-untyped-def]
+def on_data(s: Any, psn: int, bits: int, now_ps: int) -> int:
     """Judge a DATA frame at the receiver: `OnData`."""
     mask = (1 << bits) - 1
     d = (psn - s.expected) & mask
@@ -126,13 +128,13 @@ def on_data(s, psn, bits, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ack_alone_due(s, every_frames, delay_ps, now_ps):  # type: ignore[no-untyped-def]
+def ack_alone_due(s: Any, every_frames: int, delay_ps: int, now_ps: int) -> bool:
     """Return whether a standalone ACK must go now: enough frames, or the oldest has waited long enough."""
     return s.unacked > 0 and (s.unacked >= every_frames or now_ps - s.since_ps >= delay_ps)
 
 
 @compiled
-def on_ack_sent(s, bits):  # type: ignore[no-untyped-def]
+def on_ack_sent(s: Any, bits: int) -> int:
     """Return the ack_psn to send now (last in-order PSN accepted); nothing is due after it."""
     s.unacked = 0
     return (s.expected - 1) & ((1 << bits) - 1)

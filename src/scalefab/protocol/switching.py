@@ -1,13 +1,15 @@
-"""What a switch does with a frame: look-up, the earliest first bit out, fair choice among inputs and VCs (open profile section 2).
+"""What a switch does with a frame: look-up, first bit out, fair choice among inputs and VCs (open profile section 2).
 
 Look-up: ``dst_id`` gives the ports of the endpoint, the member is the port (stack, port) of the frame's entropy; a switch never
 picks another one. Cut-through with the FCS known first: first bit out >= max(first bit in + latency, last bit in). Arbiter: VC 3
-strictly first, the others round robin by bytes; inputs of a VC round robin by frame. Origin: `own`; the latency budget is `sib` (SUE).
+strictly first, the others round robin by bytes; inputs of a VC round robin by frame. Origin: `own`; the latency is `sib` (SUE).
 
 Bitmaps hold 32 inputs a word in signed 64-bit integers, so no word is ever negative, compiled or not.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..compiled import compiled
 
@@ -17,14 +19,14 @@ LATENCY_PS = 250_000  # sib: SUE's budget
 
 
 @compiled
-def first_bit_out_ps(first_in_ps, last_in_ps, latency_ps):  # type: ignore[no-untyped-def]
+def first_bit_out_ps(first_in_ps: int, last_in_ps: int, latency_ps: int) -> int:
     """Return the earliest time of the first bit out."""
     t = first_in_ps + latency_ps
     return t if t > last_in_ps else last_in_ps
 
 
 @compiled
-def lowest_bit(word):  # type: ignore[no-untyped-def]
+def lowest_bit(word: int) -> int:
     """Return the index of the lowest set bit of a non-zero 32-bit word."""
     n = 0
     if word & 0xFFFF == 0:
@@ -45,9 +47,9 @@ def lowest_bit(word):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_input(bits, row, words, last):  # type: ignore[no-untyped-def]
+def next_input(bits: Any, row: int, words: int, last: int) -> int:
     """Return the first waiting input after ``last``, cyclically, of a row of ``words`` bitmap words; -1 when none waits."""
-    start = last + 1
+    start = int(last) + 1
     w = start >> 5
     if w >= words:
         w = 0
@@ -64,19 +66,21 @@ def next_input(bits, row, words, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def mark_waiting(bits, row, index):  # type: ignore[no-untyped-def]
+def mark_waiting(bits: Any, row: int, index: int) -> None:
     """Set the bit of an input that has a frame waiting."""
-    bits[row, index >> 5] |= 1 << (index & 31)
+    i = int(index)  # interpreted, a 32-bit index would make 1 << 31 negative
+    bits[row, i >> 5] |= 1 << (i & 31)
 
 
 @compiled
-def mark_empty(bits, row, index):  # type: ignore[no-untyped-def]
+def mark_empty(bits: Any, row: int, index: int) -> None:
     """Clear the bit of an input whose list ran empty."""
-    bits[row, index >> 5] &= _WORD_MASK ^ (1 << (index & 31))
+    i = int(index)
+    bits[row, i >> 5] &= _WORD_MASK ^ (1 << (i & 31))
 
 
 @compiled
-def byte_turn(deficits, row, turn, ready, quantum_bytes):  # type: ignore[no-untyped-def]
+def byte_turn(deficits: Any, row: int, turn: int, ready: int, quantum_bytes: int) -> int:
     """Round robin by bytes among VC 0 .. 2 (surplus round robin: a VC that overdraws its turn pays in the next).
 
     Parameters

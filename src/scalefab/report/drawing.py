@@ -124,8 +124,11 @@ def _hot_gpu(disc: Disc, together: int) -> int | None:
     """Return the GPU that stands out, None when none does."""
     by_gpu = disc.load.mean(axis=1)
     gpu = int(np.argmax(by_gpu))
-    stands_out = together == 1 and float(by_gpu[gpu]) >= _WORTH_A_MARK * float(by_gpu.mean()) > 0
-    return gpu if stands_out else None
+    return gpu if together == 1 and float(by_gpu[gpu]) >= _WORTH_A_MARK * _mean_of_used(by_gpu) > 0 else None
+
+
+def _mean_of_used(load: NDArray[np.float64]) -> float:
+    return float(load[load > 0].mean()) if (load > 0).any() else 0.0
 
 
 def _mark(disc: Disc, together: int, turn: float, ring: float) -> str:
@@ -134,7 +137,7 @@ def _mark(disc: Disc, together: int, turn: float, ring: float) -> str:
     if gpu is not None:
         return f'<path class="mark" d="{_cell(gpu * turn, (gpu + 1) * turn, _HOLE, _RIM, ring)}"/>'
     gpu, path = divmod(int(np.argmax(disc.load)), disc.load.shape[1])
-    if together > 1 or not float(disc.load[gpu, path]) >= _WORTH_A_MARK * float(disc.load.mean()) > 0:
+    if together > 1 or not float(disc.load[gpu, path]) >= _WORTH_A_MARK * _mean_of_used(disc.load) > 0:
         return ""
     inner = _HOLE + path * ring
     return f'<path class="mark" d="{_cell(gpu * turn, (gpu + 1) * turn, inner, inner + ring, ring)}"/>'

@@ -22,9 +22,20 @@ from ..workload.spec import (
     Routing,
     WorkloadSpec,
 )
-from .entries import AllToAll, Broadcast, Entry, Incast, Moe, MoeModelFields, Permutation, PointToPoint, _Collective, _Pattern
+from .entries import (
+    AllToAll,
+    Broadcast,
+    CollectiveTask,
+    Entry,
+    Incast,
+    Moe,
+    MoeModelFields,
+    PatternTask,
+    Permutation,
+    PointToPoint,
+)
 from .models import Cables, FabricSection, RunSection
-from .paths import dotted, near_miss
+from .paths import dotted, near_miss, printable
 from .scenario import RunOptions
 
 ReadModel = Callable[[Path], MoeModel]
@@ -120,7 +131,7 @@ def workload_spec(entries: list[Entry], folder: Path, read_model: ReadModel) -> 
                 phases.append(_moe(phase, task, folder, read_model, f"workload[{index}].moe.model"))
             except InputError as error:
                 problems += error.problems
-        elif isinstance(task, _Collective):
+        elif isinstance(task, CollectiveTask):
             phases.append(_collective(phase, entry.kind, task))
         else:
             phases.append(_pattern(phase, entry.kind, task))
@@ -154,10 +165,10 @@ def _check_after(entry: Entry, index: int, names: list[str], problems: list[Prob
         key = dotted(("workload", index, "after"))
         if name not in names:
             expected = "the name of another entry"
-            problems.append(Problem(f"'{name}' is no entry", expected, near_miss(name, names), key=key))
+            problems.append(Problem(f"'{printable(name)}' is no entry", expected, near_miss(name, names), key=key))
 
 
-def _collective(phase: Phase, kind: str, task: _Collective) -> Collective:
+def _collective(phase: Phase, kind: str, task: CollectiveTask) -> Collective:
     ranks = task.ranks or 0
     size = getattr(task, "size", None)
     if isinstance(task, AllToAll) and task.bytes_per_pair is not None:
@@ -178,7 +189,7 @@ def _collective(phase: Phase, kind: str, task: _Collective) -> Collective:
     )
 
 
-def _pattern(phase: Phase, kind: str, task: _Pattern) -> Pattern:
+def _pattern(phase: Phase, kind: str, task: PatternTask) -> Pattern:
     return Pattern(
         name=phase.name,
         after=phase.after,
@@ -219,10 +230,23 @@ def _moe_model(task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeM
     if isinstance(task.model, MoeModelFields):
         return MoeModel(**task.model.model_dump())
     path = folder / task.model
-    if not path.is_file():
+    if not _is_file(path):
         near = _near_file(path)
-        raise InputError([Problem(f"there is no file '{task.model}'", f"a config.json, from the folder {folder}", near, key=key)])
+        raise InputError(
+            [
+                Problem(
+                    f"there is no file '{printable(task.model, 120)}'", f"a config.json, from the folder {folder}", near, key=key
+                )
+            ]
+        )
     return read_model(path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _near_file(path: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from .quantities import Faults, Name, Number, OnOff, PositiveSize, SizeBytes, TimePs, fault
+from .quantities import Faults, Name, Number, OnOff, PositiveSize, TimePs, fault
 
 LSU_OPERATIONS = ("load", "store", "atomic", "reduce")
 ANSWERED_OPERATIONS = ("load", "atomic", "get")  # what they bring back is their purpose
@@ -28,16 +28,22 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, validate_default=False)
 
 
+def _one(operation: str) -> str:
+    return f"an {operation}" if operation == "atomic" else f"a {operation}"
+
+
 def _check_transaction(faults: Faults, operation: str, transaction: int | None) -> None:
     if transaction is None:
         return
     sizes = SIZES_BYTES.get(operation)
     if operation not in LSU_OPERATIONS:
-        faults.add("transaction", f"is read by nothing, a {operation} moves whole packets", "no transaction, or operation: store")
+        faults.add(
+            "transaction", f"is read by nothing, {_one(operation)} moves whole packets", "no transaction, or operation: store"
+        )
     elif sizes is not None and transaction not in sizes:
-        faults.add("transaction", f"a {operation} of {transaction}B", "one of " + ", ".join(f"{size}B" for size in sizes))
+        faults.add("transaction", f"{_one(operation)} of {transaction}B", "one of " + ", ".join(f"{size}B" for size in sizes))
     elif transaction > 512 or transaction % 4:  # open profile section 1: n elements, at most 512 B
-        faults.add("transaction", f"a {operation} of {transaction}B", "a multiple of 4B, at most 512B")
+        faults.add("transaction", f"{_one(operation)} of {transaction}B", "a multiple of 4B, at most 512B")
 
 
 class _Traffic(Model):
@@ -50,7 +56,7 @@ class _Traffic(Model):
     )
 
 
-class _Collective(_Traffic):
+class CollectiveTask(_Traffic):
     """What all collectives share."""
 
     ranks: Ranks | None = Field(None, description="The first so many GPUs take part; default: all.")
@@ -61,7 +67,7 @@ class _Collective(_Traffic):
     )
 
     @model_validator(mode="after")
-    def _complete(self) -> _Collective:
+    def _complete(self) -> CollectiveTask:
         faults = Faults()
         _check_transaction(faults, self.operation, self.transaction)
         if self.posted is None:
@@ -72,33 +78,33 @@ class _Collective(_Traffic):
         return self
 
 
-class AllReduce(_Collective):
+class AllReduce(CollectiveTask):
     """Every GPU ends with the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU.")
     algorithm: AlgorithmWord = Field("ring", description="ring, or direct (everyone to everyone at once).")
 
 
-class AllGather(_Collective):
+class AllGather(CollectiveTask):
     """Every GPU ends with the pieces of all."""
 
     size: PositiveSize = Field(description="Gathered buffer of one GPU (all pieces).")
 
 
-class ReduceScatter(_Collective):
+class ReduceScatter(CollectiveTask):
     """Every GPU ends with its piece of the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU before it is scattered (all pieces).")
 
 
-class Broadcast(_Collective):
+class Broadcast(CollectiveTask):
     """Every GPU ends with the buffer of one."""
 
     size: PositiveSize = Field(description="The buffer.")
     root: Gpu = Field(0, description="The GPU that sends.")
 
 
-class AllToAll(_Collective):
+class AllToAll(CollectiveTask):
     """Every GPU sends another piece to each."""
 
     size: PositiveSize | None = Field(None, description="Buffer of one GPU: pieces for all ranks, its own too.")
@@ -113,7 +119,7 @@ class AllToAll(_Collective):
         return self
 
 
-class _Pattern(_Traffic):
+class PatternTask(_Traffic):
     """What all patterns share."""
 
     operation: OperationWord = Field("put", description="Kind of operation.")
@@ -122,11 +128,11 @@ class _Pattern(_Traffic):
     address: int = Field(0, ge=0, le=ADDRESS_MAX, description="Target address of the first byte, such as 0x1000; 0 = a free one.")
 
     @model_validator(mode="after")
-    def _complete(self) -> _Pattern:
+    def _complete(self) -> PatternTask:
         faults = Faults()
         _check_transaction(faults, self.operation, self.transaction)
         if self.posted and self.operation in ANSWERED_OPERATIONS:
-            faults.add("posted", f"a {self.operation} without an answer brings nothing back", "off")
+            faults.add("posted", f"{_one(self.operation)} without an answer brings nothing back", "off")
         ranks = getattr(self, "ranks", None) or 1
         if self.repeat * ranks > OPERATIONS_MAX:
             faults.add(
@@ -138,21 +144,21 @@ class _Pattern(_Traffic):
         return self
 
 
-class Permutation(_Pattern):
+class Permutation(PatternTask):
     """GPU i sends to GPU i + shift."""
 
     shift: int = Field(1, ge=1, le=1023, description="Distance from source to target, modulo ranks.")
     ranks: Ranks | None = Field(None, description="The first so many GPUs take part; default: all.")
 
 
-class Incast(_Pattern):
+class Incast(PatternTask):
     """All send to one."""
 
     dst: Gpu = Field(0, description="The target.")
     ranks: Ranks | None = Field(None, description="The first so many GPUs take part; default: all.")
 
 
-class PointToPoint(_Pattern):
+class PointToPoint(PatternTask):
     """One sends to one."""
 
     src: Gpu = Field(0, description="The source: it issues the operation.")
@@ -277,10 +283,7 @@ class Entry(Model):
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
-    def task(self) -> Moe | _Collective | _Pattern:
+    def task(self) -> Moe | CollectiveTask | PatternTask:
         """The settings of that kind."""
-        task: Moe | _Collective | _Pattern = getattr(self, self.kind)
+        task: Moe | CollectiveTask | PatternTask = getattr(self, self.kind)
         return task
-
-
-__all__ = ["KINDS", "Entry", "Moe", "MoeModelFields", "SizeBytes"]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from .. import units
 from ..fabric.timing import MEDIA, PORT_RATES_BPS
-from .entries import Entry
+from .entries import Entry, Model
 from .paths import near_miss
 from .quantities import (
-    BandwidthBps,
     Faults,
     LengthMm,
     Name,
@@ -39,12 +38,6 @@ OTHER_HEADER_STACKS = ("rocev2", "sue-ip", "sue-afh1", "sue-afh2", "sue-lite", "
 """Header stacks of the open profile's section 8 that the simulator does not carry yet."""
 
 
-class Model(BaseModel):
-    """Base of all: unknown settings are errors, nothing is guessed from another type."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, validate_default=False)
-
-
 def _check_rate(value: int) -> int:
     if value not in PORT_RATES_BPS:
         raise fault("is no port rate", "one of " + ", ".join(units.exact_rate(rate) for rate in PORT_RATES_BPS))
@@ -56,7 +49,7 @@ PortRate = Annotated[RateBps, AfterValidator(_check_rate)]
 
 def _check_medium(value: str) -> str:
     if value not in MEDIA:
-        raise fault(f"'{value}' is no medium", "one of " + ", ".join(MEDIA), near_miss(value, MEDIA))
+        raise fault("is no medium", "one of " + ", ".join(MEDIA), near_miss(value, MEDIA))
     return value
 
 
@@ -65,7 +58,7 @@ def _check_stack(value: str) -> str:
         return value
     if value in OTHER_HEADER_STACKS:
         raise fault(f"header stack '{value}' is not there yet", "ethlink")
-    raise fault(f"'{value}' is no header stack", "ethlink", near_miss(value, ("ethlink", *OTHER_HEADER_STACKS)))
+    raise fault("is no header stack", "ethlink", near_miss(value, ("ethlink", *OTHER_HEADER_STACKS)))
 
 
 def _check_overhead(value: int) -> int:
@@ -193,6 +186,3 @@ class ScenarioFile(Model):
     fabric: FabricSection = Field(description="The network.")
     workload: list[Entry] = Field(min_length=1, max_length=1000, description="What the network is asked to do, in order.")
     run: RunSection = Field(default_factory=lambda: RunSection(), description="Options of the run.")
-
-
-__all__ = ["LAYOUT_VERSION", "OTHER_HEADER_STACKS", "BandwidthBps", "FabricSection", "RunSection", "ScenarioFile"]

@@ -207,4 +207,4 @@ def _meaning(top: type[BaseModel], path: KeyPath) -> str:
     field = model.model_fields.get(str(path[-1])) if model else None
     text = (field.description or "") if field else ""
     sentence = text.split(". ")[0].split("; default")[0].rstrip(".")
-    return sentence[:1].lower() + sentence[1:] if sentence and not sentence[:2].isupper() else sentence
+    return sentence[:1].lower() + sentence[1:] if sentence.split(" ")[0].istitle() else sentence

@@ -117,7 +117,7 @@ OnOff = Annotated[bool, BeforeValidator(_read_on_off), WithJsonSchema({"anyOf": 
 
 def _check_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise fault("is not a name", "letters, digits, '.', '_' and '-', at most 64, the first a letter or a digit")
+        raise fault("is not a name", "1 .. 64 letters, digits, '.', '_', '-', no sign first")
     return value
 
 

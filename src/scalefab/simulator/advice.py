@@ -16,7 +16,8 @@ from ..protocol.profile import (
     Kind,
 )
 from ..units import format_rate, format_time
-from .metrics import endpoint_bytes, horizon_ps, is_uplink, link_load, plane_bytes, stage_shares, utilisation
+from ..workload.bounds import DEPENDENCY_CHAIN, PLANES, SINK_PORTS, SOURCE_PORTS, TARGET_MEMORY
+from .metrics import endpoint_bytes, horizon_ps, is_uplink, link_load, mean_of_used, plane_bytes, stage_shares, utilisation
 from .result import STAGE_LABELS, Result, Stage, Status
 
 BOUND_REACHED = 0.90  # own: a run within 10 % of its bound is limited by what binds the bound
@@ -52,6 +53,13 @@ _CAUSE_OF_WAIT = {
     Stage.ARBITER: Cause.SINK,
     Stage.SWITCH_CREDIT: Cause.SWITCH_CREDIT,
     Stage.MEMORY_WAIT: Cause.MEMORY,
+}
+_CAUSE_OF_CUT = {
+    SOURCE_PORTS: Cause.SOURCE,
+    SINK_PORTS: Cause.SINK,
+    PLANES: Cause.PLANE,
+    TARGET_MEMORY: Cause.MEMORY,
+    DEPENDENCY_CHAIN: Cause.CHAIN,
 }
 WAITING = frozenset(_CAUSE_OF_WAIT)
 """Stages in which a frame waits for others; the rest is its way itself."""
@@ -120,36 +128,40 @@ def find_limit(result: Result) -> Limit:
 
 
 def _cause_of_cut(cut: str) -> Cause:
-    """Return the kind of a cut by its name (the names of `workload.bounds`)."""
-    words = cut.lower()
-    for word, cause in (
-        ("chain", Cause.CHAIN),
-        ("memory", Cause.MEMORY),
-        ("source", Cause.SOURCE),
-        ("sink", Cause.SINK),
-        ("plane", Cause.PLANE),
-    ):
-        if word in words:
-            return cause
-    return Cause.OTHER_CUT
+    """Return the kind of a cut by its name; a name may say more, such as ``sink ports of GPU 12``."""
+    return next((cause for name, cause in _CAUSE_OF_CUT.items() if cut.startswith(name)), Cause.OTHER_CUT)
+
+
+def _hot_side(result: Result) -> Cause | None:
+    """Return SOURCE or SINK when one GPU's links are busy and carry far more than the mean, None otherwise."""
+    if not len(result.ports.wire_bytes) or float(utilisation(result).max()) < IDLE:
+        return None
+    sent, received = endpoint_bytes(result)
+    ratio = {cause: moved.max() / (mean_of_used(moved) or 1.0) for cause, moved in ((Cause.SINK, received), (Cause.SOURCE, sent))}
+    side = max(ratio, key=lambda cause: ratio[cause])
+    return side if ratio[side] >= UNEVEN else None
 
 
 def _evidence(result: Result, cause: Cause) -> str:
-    """Return a clause, begun with its comma, that names the busiest place of a cause."""
+    """Return a clause, begun with its semicolon, that names the busiest place of a cause."""
     fabric = result.fabric
+    if cause is Cause.CHAIN:
+        side = _hot_side(result)
+        return _evidence(result, side) if side is not None else ""
     if cause in (Cause.SOURCE, Cause.SINK, Cause.MEMORY):
         sent, received = endpoint_bytes(result)
         moved, verb = (sent, "send") if cause is Cause.SOURCE else (received, "receive")
-        mean = float(moved.mean())
+        mean = mean_of_used(moved)
         gpu = int(np.argmax(moved))
         up = is_uplink(fabric)
-        busy = float(utilisation(result)[up if cause is Cause.SOURCE else ~up].mean())
+        loads = utilisation(result)[up if cause is Cause.SOURCE else ~up]
+        busy = float(loads[loads > 0].mean()) if (loads > 0).any() else 0.0
         if mean > 0 and moved[gpu] >= UNEVEN * mean:
             return f"; GPU {gpu}'s ports {verb} {moved[gpu] / mean:.1f}x the mean"
-        return f"; all GPUs {verb} alike, their links are {percent(busy, 0)} busy"
+        return f"; GPUs {verb} alike, their links are {percent(busy, 0)} busy"
     if cause is Cause.PLANE:
         moved = plane_bytes(result)
-        plane, mean = int(np.argmax(moved)), float(moved.mean())
+        plane, mean = int(np.argmax(moved)), mean_of_used(moved)
         return f"; plane {plane} carries {moved[plane] / mean:.1f}x the mean" if mean > 0 else ""
     if cause in (Cause.SOURCE_CREDIT, Cause.SWITCH_CREDIT, Cause.WINDOW):
         up = is_uplink(fabric)
@@ -200,7 +212,7 @@ def _suggest_for_ports(result: Result, cause: Cause) -> Suggestion:
     spec = result.fabric.spec
     sent, received = endpoint_bytes(result)
     moved = sent if cause is Cause.SOURCE else received
-    gpu, mean = int(np.argmax(moved)), float(moved.mean())
+    gpu, mean = int(np.argmax(moved)), mean_of_used(moved)
     if mean > 0 and moved[gpu] >= UNEVEN * mean:
         index = _moe_entry(result)
         if index is not None:
@@ -242,6 +254,10 @@ def _moe_entry(result: Result) -> int | None:
 
 
 def _suggest_for_chain(result: Result) -> Suggestion:
+    """A hot GPU makes phases that wait for each other long; else there are too many steps, or each is too small."""
+    side = _hot_side(result)
+    if side is not None:
+        return _suggest_for_ports(result, side)
     graph = result.graph
     moving = (graph.bytes > 0) & (graph.src != graph.dst)
     ranks = max((group.ranks for group in graph.groups), default=0)

@@ -1,4 +1,4 @@
-"""The compiled loop: take the earliest event, hand it to the stage that it concerns, until something is worth telling the caller."""
+"""The compiled loop: take the earliest event, hand it to its stage, until something is worth telling the caller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
 from .ports import free_buffer
-from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, RELEASE, SERVE_READ, SLOT
+from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, RELEASE, SERVE_READ, SLOT, State
 from .source import on_slot
 from .switch import on_egress
 from .target import activate, deliver, finish, on_ack_timer, start_shares
@@ -29,7 +29,7 @@ POOL_MARGIN = 1024
 
 
 @compiled
-def on_release(S, now_ps):  # type: ignore[no-untyped-def]
+def on_release(S: State, now_ps: int) -> None:
     """Start the operations without predecessors whose start time is now; wake up again for the next ones."""
     k = S.kernel[0]
     while k.release_at < len(S.release):
@@ -50,7 +50,7 @@ def on_release(S, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled_entry
-def run_kernel(S, until_ps, max_events):  # type: ignore[no-untyped-def]
+def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]:
     """Simulate until done, ``until_ps`` (exclusive), or about ``max_events`` events.
 
     Returns

@@ -48,7 +48,7 @@ class GroupMetrics:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """One directed port. ``utilisation`` = wire time / run time, ``ratio`` = bytes / mean of its direction."""
+    """One directed port. ``utilisation`` = wire time / run time, ``ratio`` = bytes / mean of the used ports of its direction."""
 
     port: int
     name: str
@@ -182,11 +182,17 @@ def is_uplink(fabric: Fabric) -> NDArray[np.bool_]:
     return np.asarray(fabric.port_node < fabric.endpoints)
 
 
+def mean_of_used(values: I8) -> float:
+    """Return the mean of what is not 0: GPUs and links that take no part say nothing about balance. 0 when nothing is used."""
+    used = values[values > 0]
+    return float(used.mean()) if len(used) else 0.0
+
+
 def link_load(result: Result, port: int) -> LinkLoad:
     """Return the load of one directed port."""
     up = is_uplink(result.fabric)
     peers = result.ports.wire_bytes[up == up[port]]
-    mean = float(peers.mean())
+    mean = mean_of_used(peers)
     wire = int(result.ports.wire_bytes[port])
     return LinkLoad(
         port=port,

@@ -1,22 +1,24 @@
 """What every port does, endpoint's or switch's: its one live event, line time, credits and CF_UPDATEs, waiting times.
 
-CF_UPDATEs cost no events: a port that owes one notes when it is due; it leaves at the next frame boundary after that, decided when
-someone looks (the port at its next slot, its peer when it settles credits, or the next change of the counters, whichever is first).
-Only a sender that is blocked for credits is woken by an event.
+CF_UPDATEs cost no events: a port that owes one notes when it is due; it leaves at the next frame boundary after that, decided
+when someone looks: the port at its next slot, its peer when it settles credits, or the next change of the counters. Only a
+sender that is blocked for credits is woken by an event.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..compiled import compiled
 from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS, UPDATE_BITS
 from ..protocol.operations import ORDERED_SET_BYTES
 from .calendar import push
-from .records import EGRESS, NOT_BLOCKED, ON_CREDIT, ON_WINDOW, SLOT
+from .records import EGRESS, NOT_BLOCKED, ON_CREDIT, ON_WINDOW, SLOT, State
 
 
 @compiled
-def line_ps(p, size_bytes):  # type: ignore[no-untyped-def]
+def line_ps(p: Any, size_bytes: int) -> int:
     """Return the time of ``size_bytes`` on a port's line, rounded up."""
     if p.den == 1:  # 100, 200, 400, 800 Gb/s are whole ps a byte: no division
         return size_bytes * p.num
@@ -24,7 +26,7 @@ def line_ps(p, size_bytes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def kick(S, a, t_ps):  # type: ignore[no-untyped-def]
+def kick(S: State, a: int, t_ps: int) -> None:
     """Make sure that port ``a`` looks at its work at ``t_ps`` or before."""
     p = S.port[a]
     if p.sched_ps >= 0 and p.sched_ps <= t_ps:
@@ -34,14 +36,14 @@ def kick(S, a, t_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def block(p, reason, now_ps):  # type: ignore[no-untyped-def]
+def block(p: Any, reason: int, now_ps: int) -> None:
     """Note that a port has work that may not go."""
     p.blocked = reason
     p.blocked_ps = now_ps
 
 
 @compiled
-def unblock(p, now_ps):  # type: ignore[no-untyped-def]
+def unblock(p: Any, now_ps: int) -> None:
     """Close the wait that `block` opened."""
     if p.blocked == ON_CREDIT:
         p.credit_wait_ps += now_ps - p.blocked_ps
@@ -55,7 +57,7 @@ def unblock(p, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def credit_mark(p, t_ps):  # type: ignore[no-untyped-def]
+def credit_mark(p: Any, t_ps: int) -> int:
     """Return the port's credit wait summed up to ``t_ps``, which lies after the beginning of its last wait but one."""
     mark = p.credit_wait_ps
     if p.blocked == ON_CREDIT and t_ps > p.blocked_ps:
@@ -66,7 +68,7 @@ def credit_mark(p, t_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def window_mark(p, t_ps):  # type: ignore[no-untyped-def]
+def window_mark(p: Any, t_ps: int) -> int:
     """Return the port's window wait summed up to ``t_ps``; see `credit_mark`."""
     mark = p.window_wait_ps
     if p.blocked == ON_WINDOW and t_ps > p.blocked_ps:
@@ -77,8 +79,8 @@ def window_mark(p, t_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_load(S, a, t_ps, wire_bytes):  # type: ignore[no-untyped-def]
-    """Count wire bytes of a port in their time bin; when time outgrows the bins, neighbours are merged and bins get twice as long."""
+def add_load(S: State, a: int, t_ps: int, wire_bytes: int) -> None:
+    """Count wire bytes of a port in their time bin; when time outgrows the bins, neighbours are merged."""
     k = S.kernel[0]
     index = t_ps // k.bin_ps
     while index >= k.bins:
@@ -94,7 +96,7 @@ def add_load(S, a, t_ps, wire_bytes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_update(S, q, leave_ps):  # type: ignore[no-untyped-def]
+def send_update(S: State, q: int, leave_ps: int) -> None:
     """Put the CF_UPDATE that port ``q`` owes on its line at ``leave_ps``; it arrives in the ring of the peer."""
     k = S.kernel[0]
     port = S.port[q]
@@ -141,7 +143,7 @@ def send_update(S, q, leave_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def flush_update(S, q, now_ps):  # type: ignore[no-untyped-def]
+def flush_update(S: State, q: int, now_ps: int) -> None:
     """Bring port ``q`` up to date: buffers that frames have left by now, then the CF_UPDATEs that went by now."""
     port = S.port[q]
     while port.holder_head >= 0:
@@ -156,7 +158,7 @@ def flush_update(S, q, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_due_updates(S, q, now_ps):  # type: ignore[no-untyped-def]
+def send_due_updates(S: State, q: int, now_ps: int) -> None:
     """Send the CF_UPDATEs that port ``q`` owed by now, at the frame boundaries at which they went."""
     port = S.port[q]
     while port.cf_due_ps >= 0:
@@ -167,7 +169,7 @@ def send_due_updates(S, q, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take_updates(S, p, now_ps):  # type: ignore[no-untyped-def]
+def take_updates(S: State, p: int, now_ps: int) -> None:
     """Apply the CF_UPDATEs that have arrived at port ``p``."""
     k = S.kernel[0]
     port = S.port[p]
@@ -183,14 +185,14 @@ def take_updates(S, p, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def settle(S, p, now_ps):  # type: ignore[no-untyped-def]
+def settle(S: State, p: int, now_ps: int) -> None:
     """Bring the credits of port ``p`` up to date."""
     flush_update(S, S.port[p].peer, now_ps)
     take_updates(S, p, now_ps)
 
 
 @compiled
-def update_arrival_ps(S, p):  # type: ignore[no-untyped-def]
+def update_arrival_ps(S: State, p: int) -> int:
     """Return when the next CF_UPDATE reaches port ``p`` at the earliest, -1 when none is known."""
     port = S.port[p]
     if port.cf_count > 0:
@@ -209,7 +211,7 @@ def update_arrival_ps(S, p):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def free_buffer(S, q, vc, credits, now_ps):  # type: ignore[no-untyped-def]
+def free_buffer(S: State, q: int, vc: int, credits: int, now_ps: int) -> None:
     """A packet leaves the receive buffer of port ``q`` now: its credits are due to go back."""
     flush_update(S, q, now_ps)
     count_freed(S, q, vc, credits, now_ps)
@@ -217,7 +219,7 @@ def free_buffer(S, q, vc, credits, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def count_freed(S, q, vc, credits, t_ps):  # type: ignore[no-untyped-def]
+def count_freed(S: State, q: int, vc: int, credits: int, t_ps: int) -> None:
     """Add freed credits; the CF_UPDATE that tells of them is due when its spacing allows."""
     port = S.port[q]
     cbfc.on_free(S.receiver[q, vc], credits, COUNTER_BITS)
@@ -227,7 +229,7 @@ def count_freed(S, q, vc, credits, t_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wake_sender(S, q):  # type: ignore[no-untyped-def]
+def wake_sender(S: State, q: int) -> None:
     """If the sender into port ``q``'s buffer is blocked, let it look when the next CF_UPDATE reaches it."""
     p = S.port[q].peer
     if S.port[p].blocked == ON_CREDIT:
@@ -235,10 +237,10 @@ def wake_sender(S, q):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def hold_buffer(S, a, q, vc, credits, until_ps):  # type: ignore[no-untyped-def]
+def hold_buffer(S: State, a: int, q: int, vc: int, credits: int, until_ps: int) -> None:
     """The frame that output ``a`` puts on its line holds room in the buffer of port ``q`` until ``until_ps``.
 
-    No event marks the end: the list of holders is worked off whenever someone looks at port ``q`` (4.0 -> 3.06 events a frame in W1).
+    No event marks the end: the list of holders is worked off whenever someone looks at port ``q``.
     """
     out = S.port[a]
     if out.held_port >= 0:
@@ -270,7 +272,7 @@ def hold_buffer(S, a, q, vc, credits, until_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def occupy(S, a, frame, start_ps):  # type: ignore[no-untyped-def]
+def occupy(S: State, a: int, frame: Any, start_ps: int) -> None:
     """Put a frame on the line of port ``a`` at ``start_ps``: credits, line time, statistics."""
     k = S.kernel[0]
     port = S.port[a]

@@ -5,7 +5,7 @@ Fields are signed and wider than the wire's, because NumPy's record fields wrap 
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -239,6 +239,7 @@ KERNEL = np.dtype(
         ("event_free", _i4),  # free list, -1; then fresh entries from the top
         ("event_top", _i4),
         ("events_left", _i4),
+        ("past", _i4),  # events scheduled before now: must stay 0
         # pools
         ("frame_free", _i4),
         ("frame_top", _i4),
@@ -257,6 +258,7 @@ KERNEL = np.dtype(
         ("delivered", _i8),
         ("ack_frames", _i8),
         ("executed_bytes", _i8),
+        ("wire_bytes", _i8),  # of data frames, on their first link
         ("frame_ps", _i8),
         ("done", _i8),
         ("completion_ps", _i8),
@@ -265,38 +267,39 @@ KERNEL = np.dtype(
 )
 """Parameters, cursors and counters of a run: one record."""
 
-STATE_FIELDS = (
-    "kernel",  # KERNEL[1]
-    "event",  # EVENT[pool]
-    "bucket_head",  # int32[BUCKETS]: event + 1, 0 = empty
-    "bucket_tail",
-    "port",  # PORT[ports]
-    "node",  # NODE[nodes]
-    "sender",  # cbfc.SENDER[ports, 4]
-    "receiver",  # cbfc.RECEIVER[ports, 4]
-    "cf_ring",  # CF_UPDATE[ports, ring]
-    "deficit",  # int64[ports, 4]
-    "voq_head",  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
-    "voq_tail",
-    "voq_bits",  # int64[switch ports * 4, words]
-    "voq_last",  # int32[switch ports * 4]
-    "ring_head",  # int32[endpoint ports, 3]: session + 1, 0 = empty
-    "ring_tail",
-    "burst",  # int32[endpoint ports, 3]
-    "frame",  # FRAME[pool]
-    "run",  # RUN[pool]
-    "reply",  # REPLY[pool]
-    "session",  # reliability.SESSION[sessions]
-    "flow",  # FLOW[sessions]
-    "twin",  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
-    "share",  # SHARE[shares]
-    "op",  # OPERATION[n]
-    "succ_ptr",
-    "succ",
-    "release",  # int32: operations without predecessors, by start time
-    "todo",  # int32[n]: stack of operations that are done and not yet told to their successors
-    "stage_ps",  # int64[stages]
-    "latency",  # int64[bins]: histogram of frame latencies
-    "load",  # int64[ports, bins]: wire bytes
-)
-State = namedtuple("State", STATE_FIELDS)  # noqa: PYI024 - Numba knows plain named tuples
+
+class State(NamedTuple):
+    """All arrays of a run. Compiled code takes it as a `scalefab.compiled.Bundle`, interpreted code as it is."""
+
+    kernel: Any  # KERNEL[1]
+    event: Any  # EVENT[pool]
+    bucket_head: Any  # int32[BUCKETS]: event + 1, 0 = empty
+    bucket_tail: Any
+    port: Any  # PORT[ports]
+    node: Any  # NODE[nodes]
+    sender: Any  # cbfc.SENDER[ports, 4]
+    receiver: Any  # cbfc.RECEIVER[ports, 4]
+    cf_ring: Any  # CF_UPDATE[ports, ring]
+    deficit: Any  # int64[ports, 4]
+    voq_head: Any  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
+    voq_tail: Any
+    voq_bits: Any  # int64[switch ports * 4, words]
+    voq_last: Any  # int32[switch ports * 4]
+    ring_head: Any  # int32[endpoint ports, 3]: session + 1, 0 = empty
+    ring_tail: Any
+    burst: Any  # int32[endpoint ports, 3]
+    frame: Any  # FRAME[pool]
+    run: Any  # RUN[pool]
+    reply: Any  # REPLY[pool]
+    session: Any  # reliability.SESSION[sessions]
+    flow: Any  # FLOW[sessions]
+    twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
+    share: Any  # SHARE[shares]
+    op: Any  # OPERATION[n]
+    succ_ptr: Any
+    succ: Any
+    release: Any  # int32: operations without predecessors, by start time
+    todo: Any  # int32[n]: stack of operations that are done and not yet told to their successors
+    stage_ps: Any  # int64[stages]
+    latency: Any  # int64[bins]: histogram of frame latencies
+    load: Any  # int64[ports, bins]: wire bytes

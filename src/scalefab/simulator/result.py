@@ -100,6 +100,9 @@ class Result:
         Histogram of (executed - first bit sent) of data frames, log-linear.
     link_load_bin_ps, link_load
         Wire bytes by port and time bin; shape (ports, bins).
+    wire_bytes
+        Line bytes of the data frames sent, preamble and gap included, on their first link. ACK frames and ordered sets stand in
+        ``ports.wire_bytes`` beside them.
     operations_done
         Operations that finished; equal to len(graph) when status is DONE.
     """
@@ -141,5 +144,5 @@ class Result:
 
     @property
     def payload_efficiency(self) -> float:
-        """Data bytes delivered a wire byte that endpoints sent."""
+        """Data bytes a wire byte of the data frames; ACK frames and ordered sets are told apart (`ports`)."""
         return self.data_bytes / self.wire_bytes if self.wire_bytes else 0.0

@@ -99,6 +99,8 @@ class _Run:
         begin = time.perf_counter()
         reason, _, _ = run_kernel(self.bundle, self.until_ps, max_events)
         self.wall_s += time.perf_counter() - begin
+        if self.state.kernel[0].past:
+            raise RuntimeError("defect of the simulator: an event was scheduled in the past")
         return Reason(int(reason))
 
     def to_the_end(self) -> Reason:
@@ -143,7 +145,7 @@ def _latency_edges() -> Any:
     return edges
 
 
-def peak_memory_MB() -> float:  # noqa: N802 - MB is a unit
+def peak_memory_MB() -> float:
     """Peak resident memory of this process in MB (1e6 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
@@ -152,7 +154,6 @@ def peak_memory_MB() -> float:  # noqa: N802 - MB is a unit
 def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: str) -> Result:
     state = run.state
     k, port, op = state.kernel[0], state.port, state.op
-    endpoint_ports = int(k.first_switch_port)
     status = {Reason.DONE: Status.DONE, Reason.NO_PROGRESS: Status.NO_PROGRESS}.get(reason, Status.PARTIAL)
     if run.interrupted:
         status = Status.PARTIAL
@@ -187,7 +188,7 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         ack_frames=int(k.ack_frames),
         cf_updates=int(port.cf_updates.sum()),
         data_bytes=int(k.executed_bytes),
-        wire_bytes=int(port.wire_bytes[:endpoint_ports].sum()),
+        wire_bytes=int(k.wire_bytes),
         events=int(k.events),
         stage_ps=state.stage_ps.copy(),
         frame_ps=int(k.frame_ps),

@@ -1,4 +1,4 @@
-"""From a scenario to the kernel's arrays: shares and sessions of the operation graph, credits, pools, start times (NumPy, no loops)."""
+"""From a scenario to the kernel's arrays: shares and sessions of the operation graph, credits, pools, start times."""
 
 from __future__ import annotations
 
@@ -58,11 +58,13 @@ class Shares:
 
 
 def unit_counts(graph: OperationGraph, mtu: int) -> tuple[I8, I8]:
-    """Return the packets or transactions that carry each operation, and the messages it is made of; JOIN and COMPUTE have none."""
+    """Return the packets or transactions that carry each operation, and its messages; JOIN and COMPUTE have none."""
     size, chunk = graph.bytes.astype(np.int64), graph.chunk.astype(np.int64)
     bulk = np.isin(graph.kind, (Kind.PUT, Kind.GET, Kind.SEND))
     network = ~np.isin(graph.kind, (Kind.JOIN, Kind.COMPUTE))
-    message = np.where((chunk <= 0) | (chunk >= size), np.minimum(np.maximum(size, 1), MESSAGE_MAX_PACKETS * mtu), np.maximum(chunk, 1))
+    message = np.where(
+        (chunk <= 0) | (chunk >= size), np.minimum(np.maximum(size, 1), MESSAGE_MAX_PACKETS * mtu), np.maximum(chunk, 1)
+    )
     whole = size // message
     rest = size - whole * message
     per = -(-message // mtu)
@@ -119,16 +121,15 @@ def _bulk_shares(graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8
     n, base, total = paths[ids], first[ids], units[ids]
     home = (h * n) >> 16
     if spray is Spray.SINGLE or spray is Spray.HASH:
-        path = base + (home if spray is Spray.HASH else 0)
-        return ids, path, np.zeros_like(ids), np.ones_like(ids), total
+        one_path: I8 = base + home if spray is Spray.HASH else base
+        return ids, one_path, np.zeros_like(ids), np.ones_like(ids), total
     used = np.minimum(n, total) if spray is Spray.ROUND_ROBIN else n
     owner, j = _expand(used)
     if spray is Spray.LEAST_QUEUED:
-        path = base[owner] + (home[owner] + j) % n[owner]
         several = n[owner] > 1
-        return ids[owner], path, np.zeros_like(owner), np.where(several, 0, 1), total[owner]
-    path = base[owner] + (j + home[owner]) % n[owner]
-    count = (total[owner] - j + n[owner] - 1) // n[owner]
+        return ids[owner], base[owner] + (home[owner] + j) % n[owner], np.zeros_like(owner), np.where(several, 0, 1), total[owner]
+    path = base[owner] + np.remainder(j + home[owner], n[owner], dtype=np.int64)
+    count: I8 = (total[owner] - j + n[owner] - 1) // n[owner]
     return ids[owner], path, j, n[owner], count
 
 
@@ -234,7 +235,16 @@ def _ports(fabric: Fabric) -> Any:
     port.node, port.peer = fabric.port_node, fabric.port_peer
     port.num, port.den = fabric.port_ps_num, fabric.port_ps_den
     port.delay_ps = fabric.port_delay_ps
-    for name in ("sched_ps", "cf_due_ps", "transit_head", "transit_tail", "held_port", "holder_head", "control_head", "control_tail"):
+    for name in (
+        "sched_ps",
+        "cf_due_ps",
+        "transit_head",
+        "transit_tail",
+        "held_port",
+        "holder_head",
+        "control_head",
+        "control_tail",
+    ):
         port[name] = -1
     port.pending_head = port.pending_tail = -1
     port.cf_last_ps = -(1 << 40)

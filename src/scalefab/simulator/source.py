@@ -1,6 +1,8 @@
-"""A source endpoint's port: what it sends next. Control first, then VC 0 .. 2 by bytes; in a VC sessions take turns of 16 frames."""
+"""A source endpoint's port: control first, then VC 0 .. 2 by bytes; in a VC sessions take turns of 16 frames."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..compiled import compiled
 from ..protocol import cbfc, switching
@@ -9,13 +11,13 @@ from ..protocol import reliability as rh
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.reliability import PSN_BITS
 from .ports import block, credit_mark, flush_update, kick, line_ps, occupy, settle, unblock, update_arrival_ps, window_mark
-from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_WINDOW, PARKED
+from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_WINDOW, PARKED, State
 from .switch import forward
 from .target import enter_ring
 
 
 @compiled
-def take_pending(S, a, now_ps):  # type: ignore[no-untyped-def]
+def take_pending(S: State, a: int, now_ps: int) -> None:
     """Move the answers that are ready by now to their sessions."""
     port = S.port[a]
     i = port.pending_head
@@ -38,7 +40,7 @@ def take_pending(S, a, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_session(S, a, vc):  # type: ignore[no-untyped-def]
+def next_session(S: State, a: int, vc: int) -> int:
     """Return the session at the head of a VC's ring that may send, -1 for none. Full windows are parked, empty sessions leave."""
     k = S.kernel[0]
     while True:
@@ -58,7 +60,7 @@ def next_session(S, a, vc):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def has_work(S, flow):  # type: ignore[no-untyped-def]
+def has_work(S: State, flow: Any) -> bool:
     """Return whether a session has something to send; shares whose common cursor others have exhausted are dropped."""
     if flow.reply_head >= 0:
         return True
@@ -71,14 +73,14 @@ def has_work(S, flow):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def leave_ring(S, a, vc, flow):  # type: ignore[no-untyped-def]
+def leave_ring(S: State, a: int, vc: int, flow: Any) -> None:
     """Take the head out of a VC's ring."""
     S.ring_head[a, vc] = flow.ring_next + 1
     S.burst[a, vc] = 0
 
 
 @compiled
-def rotate(S, a, vc, s):  # type: ignore[no-untyped-def]
+def rotate(S: State, a: int, vc: int, s: int) -> None:
     """Put the head of a VC's ring behind the others."""
     flow = S.flow[s]
     if flow.ring_next >= 0:
@@ -88,7 +90,7 @@ def rotate(S, a, vc, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def enter_ring_tail(S, a, vc, s):  # type: ignore[no-untyped-def]
+def enter_ring_tail(S: State, a: int, vc: int, s: int) -> None:
     """Append a session to a ring that is not empty."""
     flow = S.flow[s]
     flow.ring_next = -1
@@ -98,7 +100,7 @@ def enter_ring_tail(S, a, vc, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def unit_data_bytes(S, op, index):  # type: ignore[no-untyped-def]
+def unit_data_bytes(S: State, op: int, index: int) -> int:
     """Return the data bytes of one packet or transaction."""
     o = S.op[op]
     if o.kind == ops.PUT or o.kind == ops.GET or o.kind == ops.SEND:
@@ -107,7 +109,7 @@ def unit_data_bytes(S, op, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def unit_body_bytes(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
+def unit_body_bytes(kind: int, answer: int, data_bytes: int) -> int:
     """Return TH and padded body of one packet or transaction."""
     if answer:
         return ops.response_body_bytes(kind, data_bytes)
@@ -115,7 +117,7 @@ def unit_body_bytes(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def unit_payload(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
+def unit_payload(kind: int, answer: int, data_bytes: int) -> int:
     """Return the data bytes that travel: LOAD and GET carry them in the answer, the others in the request."""
     if kind == ops.LOAD or kind == ops.GET:
         return data_bytes if answer else 0
@@ -123,7 +125,7 @@ def unit_payload(kind, answer, data_bytes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def data_of(S, op, answer, index):  # type: ignore[no-untyped-def]
+def data_of(S: State, op: int, answer: int, index: int) -> int:
     """Return the data bytes that unit ``index`` of an operation concerns; a COMPLETION or a read request concerns none."""
     kind = S.op[op].kind
     if answer and (kind == ops.PUT or kind == ops.SEND):
@@ -134,11 +136,11 @@ def data_of(S, op, answer, index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def compose(S, s, i):  # type: ignore[no-untyped-def]
+def compose(S: State, s: int, i: int) -> int:
     """Pack a frame of session ``s`` from what waits there, in order, while it fits.
 
-    With ``i`` < 0 only the size of the transactions is returned and nothing changes; else frame ``i`` is filled and what it holds is
-    taken from the session. One function for both, so that the credit check sees exactly the frame that will leave.
+    With ``i`` < 0 only the size of the transactions is returned and nothing changes; else frame ``i`` is filled and what it
+    holds is taken from the session. One function for both, so that the credit check sees exactly the frame that will leave.
     """
     k = S.kernel[0]
     flow = S.flow[s]
@@ -246,8 +248,8 @@ def compose(S, s, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_run(S, i, last_run, op, first, count):  # type: ignore[no-untyped-def]
-    """Add a run of transactions to frame ``i``; the first one lies in the frame itself. Return the last run's index, -1 = the frame."""
+def add_run(S: State, i: int, last_run: int, op: int, first: int, count: int) -> int:
+    """Add a run of transactions to frame ``i``; the first lies in the frame itself. Return the last run, -1 = the frame."""
     f = S.frame[i]
     if f.count == 0:
         f.op = op
@@ -275,7 +277,7 @@ def add_run(S, i, last_run, op, first, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def new_frame(S, a, s, kind, start_ps):  # type: ignore[no-untyped-def]
+def new_frame(S: State, a: int, s: int, kind: int, start_ps: int) -> int:
     """Take a frame from the pool."""
     k = S.kernel[0]
     i = k.frame_free
@@ -305,7 +307,7 @@ def new_frame(S, a, s, kind, start_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def head_control(S, a, now_ps):  # type: ignore[no-untyped-def]
+def head_control(S: State, a: int, now_ps: int) -> int:
     """Return the session whose standalone ACK is next and ready, -1 for none. ACKs that rode on DATA meanwhile are dropped."""
     port = S.port[a]
     while port.control_head >= 0:
@@ -321,7 +323,7 @@ def head_control(S, a, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_ack(S, a, s, start_ps):  # type: ignore[no-untyped-def]
+def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
     """Send a standalone ACK for session ``s`` on the path that its frames came by."""
     k = S.kernel[0]
     port = S.port[a]
@@ -345,7 +347,7 @@ def send_ack(S, a, s, start_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_data(S, a, vc, s, credits, start_ps):  # type: ignore[no-untyped-def]
+def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) -> None:
     """Send the next frame of session ``s``."""
     k = S.kernel[0]
     port = S.port[a]
@@ -369,6 +371,7 @@ def send_data(S, a, vc, s, credits, start_ps):  # type: ignore[no-untyped-def]
             f.ack_psn = rh.on_ack_sent(S.session[t], PSN_BITS)
             break
     k.sent += 1
+    k.wire_bytes += f.size_bytes + ops.WIRE_EXTRA_BYTES
     S.deficit[a, vc] -= f.size_bytes + ops.WIRE_EXTRA_BYTES
     S.burst[a, vc] += 1
     if flow.reply_head < 0 and flow.share_head < 0:
@@ -381,7 +384,7 @@ def send_data(S, a, vc, s, credits, start_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_slot(S, a, now_ps):  # type: ignore[no-untyped-def]
+def on_slot(S: State, a: int, now_ps: int) -> None:
     """Endpoint port ``a`` looks at its work."""
     k = S.kernel[0]
     port = S.port[a]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.operations import ORDERED_SET_BYTES, PREAMBLE_BYTES, VC_CONTROL
 from .calendar import push
 from .ports import block, credit_mark, flush_update, hold_buffer, kick, line_ps, occupy, settle, unblock, update_arrival_ps
-from .records import DELIVER, ON_CREDIT
+from .records import DELIVER, ON_CREDIT, State
 
 
 @compiled
-def output_port(S, node, f):  # type: ignore[no-untyped-def]
+def output_port(S: State, node: int, f: Any) -> int:
     """Look up: the switch port attached to the destination's port of the frame's path."""
     path = S.session[f.session].path
     return S.port[S.node[f.dst].first_port + path].peer
 
 
 @compiled
-def forward(S, a, i, start_ps):  # type: ignore[no-untyped-def]
+def forward(S: State, a: int, i: int, start_ps: int) -> None:
     """Frame ``i`` starts to leave port ``a`` at ``start_ps``: bring it into the next switch's output, or to its endpoint."""
     f = S.frame[i]
     port = S.port[a]
@@ -40,7 +42,7 @@ def forward(S, a, i, start_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def insert(S, out, i):  # type: ignore[no-untyped-def]
+def insert(S: State, out: int, i: int) -> None:
     """Add a frame to the output's list of frames that come, by time: at the tail nearly always."""
     o = S.port[out]
     f = S.frame[i]
@@ -65,7 +67,7 @@ def insert(S, out, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def enqueue_arrived(S, a, now_ps):  # type: ignore[no-untyped-def]
+def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
     """Move the frames that may leave by now into the VOQs of output ``a``: the arbiter sees no frame that has not come."""
     port = S.port[a]
     i = port.transit_head
@@ -90,7 +92,7 @@ def enqueue_arrived(S, a, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def candidate(S, a, row, vc):  # type: ignore[no-untyped-def]
+def candidate(S: State, a: int, row: int, vc: int) -> int:
     """Return the input whose frame VC ``vc`` of output ``a`` would send next: -1 = none waits, -2 = no credits for it."""
     j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, S.voq_last[row + vc])
     if j >= 0 and not cbfc.may_send(S.sender[a, vc], S.frame[S.voq_head[row + vc, j] - 1].credits, COUNTER_BITS):
@@ -99,7 +101,7 @@ def candidate(S, a, row, vc):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def on_egress(S, a, now_ps):  # type: ignore[no-untyped-def]
+def on_egress(S: State, a: int, now_ps: int) -> None:
     """Output ``a`` looks at its work."""
     port = S.port[a]
     if port.sched_ps != now_ps:
@@ -138,7 +140,7 @@ def on_egress(S, a, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def wait_for_credit(S, a, now_ps):  # type: ignore[no-untyped-def]
+def wait_for_credit(S: State, a: int, now_ps: int) -> None:
     """Frames wait but none has credits: sleep until the next CF_UPDATE or the next frame comes."""
     port = S.port[a]
     block(port, ON_CREDIT, now_ps)
@@ -150,7 +152,7 @@ def wait_for_credit(S, a, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send(S, a, row, j, start_ps):  # type: ignore[no-untyped-def]
+def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     """Send the head of a VOQ."""
     port = S.port[a]
     i = S.voq_head[row, j] - 1

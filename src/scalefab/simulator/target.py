@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import compiled
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .ports import credit_mark, free_buffer, kick, window_mark
-from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ
+from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ, State
 
 
 @compiled
-def enter_ring(S, s):  # type: ignore[no-untyped-def]
+def enter_ring(S: State, s: int) -> None:
     """Put session ``s`` at the end of its port's ring of sessions that have something to send."""
     session = S.session[s]
     flow = S.flow[s]
@@ -30,7 +32,7 @@ def enter_ring(S, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def owe_ack(S, s, now_ps):  # type: ignore[no-untyped-def]
+def owe_ack(S: State, s: int, now_ps: int) -> None:
     """Queue a standalone ACK for session ``s`` at the receiver's port, after the endpoint's transmit latency."""
     flow = S.flow[s]
     if flow.in_control:
@@ -49,7 +51,7 @@ def owe_ack(S, s, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def note_unacked(S, s, now_ps):  # type: ignore[no-untyped-def]
+def note_unacked(S: State, s: int, now_ps: int) -> None:
     """After an accepted frame: an ACK alone if enough frames wait for one, else make sure that a deadline is set."""
     k = S.kernel[0]
     session = S.session[s]
@@ -57,13 +59,13 @@ def note_unacked(S, s, now_ps):  # type: ignore[no-untyped-def]
         owe_ack(S, s, now_ps)
         return
     flow = S.flow[s]
-    if flow.in_timer == 0:
+    if flow.in_timer == 0 and flow.in_control == 0:  # a queued ACK tells of this frame too
         flow.in_timer = 1
         push(S, session.since_ps + k.ack_delay_ps, ACK_TIMER, s, 0)
 
 
 @compiled
-def on_ack_timer(S, s, now_ps):  # type: ignore[no-untyped-def]
+def on_ack_timer(S: State, s: int, now_ps: int) -> None:
     """A session's ACK deadline. At most one such event a session is out: one that was acknowledged and owes anew sleeps on."""
     session = S.session[s]
     flow = S.flow[s]
@@ -79,7 +81,7 @@ def on_ack_timer(S, s, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def take_ack(S, s, ack_psn, now_ps):  # type: ignore[no-untyped-def]
+def take_ack(S: State, s: int, ack_psn: int, now_ps: int) -> None:
     """The sender of session ``s`` learns of an acknowledgement; a parked session goes on."""
     freed = rh.on_ack(S.session[s], ack_psn, PSN_BITS)
     if freed > 0 and S.flow[s].place == PARKED:
@@ -90,7 +92,7 @@ def take_ack(S, s, ack_psn, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def finish(S, i, t_ps):  # type: ignore[no-untyped-def]
+def finish(S: State, i: int, t_ps: int) -> None:
     """Operation ``i`` is done at ``t_ps``: tell its successors, and theirs where they take no network (JOIN, COMPUTE)."""
     k = S.kernel[0]
     S.op[i].done_ps = t_ps
@@ -124,7 +126,7 @@ def finish(S, i, t_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def start_shares(S, first, count, now_ps):  # type: ignore[no-untyped-def]
+def start_shares(S: State, first: int, count: int, now_ps: int) -> None:
     """Queue shares ``first .. first + count - 1`` at their sessions and wake the ports."""
     for i in range(first, first + count):
         share = S.share[i]
@@ -147,13 +149,13 @@ def start_shares(S, first, count, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def activate(S, i, now_ps):  # type: ignore[no-untyped-def]
+def activate(S: State, i: int, now_ps: int) -> None:
     """Operation ``i`` was ready one transmit latency ago: its shares go to their sessions."""
     start_shares(S, S.op[i].share_first, S.op[i].share_count, now_ps)
 
 
 @compiled
-def reply(S, a, s, op, first, count, executed_ps):  # type: ignore[no-untyped-def]
+def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps: int) -> None:
     """Queue answers of ``count`` transactions of ``op`` for session ``s`` at endpoint port ``a``."""
     k = S.kernel[0]
     i = k.reply_free
@@ -181,7 +183,7 @@ def reply(S, a, s, op, first, count, executed_ps):  # type: ignore[no-untyped-de
 
 
 @compiled
-def execute(S, a, session, answer, op, first, count, visible_ps):  # type: ignore[no-untyped-def]
+def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, visible_ps: int) -> None:
     """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
     o = S.op[op]
     if answer and o.kind != ops.GET:
@@ -211,7 +213,7 @@ def execute(S, a, session, answer, op, first, count, visible_ps):  # type: ignor
 
 
 @compiled
-def memory_bytes(S, f):  # type: ignore[no-untyped-def]
+def memory_bytes(S: State, f: Any) -> int:
     """Return the bytes of target memory that a data frame touches: answers that go to registers touch none."""
     kind = S.op[f.op].kind
     if f.answer:
@@ -231,7 +233,7 @@ def memory_bytes(S, f):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_bytes(S, op, first, count):  # type: ignore[no-untyped-def]
+def run_bytes(S: State, op: int, first: int, count: int) -> int:
     """Return the data bytes of ``count`` transactions of an LSU operation from ``first`` on."""
     o = S.op[op]
     left = o.bytes - first * o.chunk
@@ -240,7 +242,7 @@ def run_bytes(S, op, first, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def release_frame(S, i):  # type: ignore[no-untyped-def]
+def release_frame(S: State, i: int) -> None:
     """Return a frame and its runs to their pools."""
     k = S.kernel[0]
     f = S.frame[i]
@@ -257,7 +259,7 @@ def release_frame(S, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def deliver(S, a, i, now_ps):  # type: ignore[no-untyped-def]
+def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
     k = S.kernel[0]
     f = S.frame[i]
@@ -283,7 +285,7 @@ def deliver(S, a, i, now_ps):  # type: ignore[no-untyped-def]
         node.mem_free_ps = begin + (size * node.mem_num + node.mem_den - 1) // node.mem_den
         visible = begin + node.memory_ps
     if begin > now_ps:  # memory is the bottleneck: the frame stays in the receive buffer until memory takes it
-        push(S, begin, FREE, a, f.vc * 65_536 + f.credits)
+        push(S, begin, FREE, a, int(f.vc) * 65_536 + int(f.credits))
     else:
         free_buffer(S, a, f.vc, f.credits, now_ps)
     k.delivered += 1
@@ -298,7 +300,7 @@ def deliver(S, a, i, now_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def account(S, f, now_ps, begin_ps, visible_ps):  # type: ignore[no-untyped-def]
+def account(S: State, f: Any, now_ps: int, begin_ps: int, visible_ps: int) -> None:
     """Add a delivered frame's times to the stages; what no other stage explains is serialisation."""
     node_src = S.node[f.src]
     node_dst = S.node[f.dst]
@@ -322,7 +324,7 @@ def account(S, f, now_ps, begin_ps, visible_ps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def latency_bin(t_ps):  # type: ignore[no-untyped-def]
+def latency_bin(t_ps: int) -> int:
     """Return the log-linear bin of a latency: 16 linear bins an octave from 4.096 ns on."""
     v = t_ps >> 8
     if v < 32:

@@ -192,11 +192,12 @@ def _outcome(result: Result, failures: tuple[str, ...]) -> Outcome:
 
 def _result_text(result: Result, outcome: Outcome, failures: tuple[str, ...]) -> str:
     done, total = result.operations_done, len(result.graph)
-    moved = f"{format_size(result.data_bytes)} of data in {result.frames} frames"
+    moved = f"{format_size(result.data_bytes)} of data in {result.frames} data frames"
     if outcome is Outcome.FAILED:
         return f"FAILED: {failures[0]}"
     if outcome is Outcome.DONE:
-        return f"done in {format_time(result.completion_ps)}: all {total} operations, {moved}"
+        whole = "the only operation" if total == 1 else f"all {total} operations"
+        return f"done in {format_time(result.completion_ps)}: {whole}, {moved}"
     how = "PARTIAL, stopped" if outcome is Outcome.PARTIAL else "NO PROGRESS, the network stopped moving"
     return f"{how} at {format_time(result.now_ps)} with {done} of {total} operations done, {moved}"
 

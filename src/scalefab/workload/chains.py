@@ -1,9 +1,9 @@
 """Earliest times, compiled: how long an operation takes at least on an idle fabric, and when it can be ready at the earliest.
 
-An idle operation: endpoint TX, its bytes over all ports that it can use, link, switch, link, endpoint RX, memory; and the way back if
-it is answered (profile section 7). An operation that waits for several others is ready no earlier than the last of them, and no earlier
-than all their bytes could leave each source and reach each target: so a phase behind a JOIN begins after the port cuts of the phase
-before, GPU by GPU.
+An idle operation: endpoint TX, its bytes over all ports that it can use, link, switch, link, endpoint RX, memory; and the way
+back if it is answered (profile section 7). An operation that waits for several others is ready no earlier than the last of them,
+and no earlier than all their bytes could leave each source and reach each target: so a phase behind a JOIN begins after the port
+cuts of the phase before, GPU by GPU.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import compiled, compiled_entry
-from ..protocol.operations import COMPUTE, FRAME_MIN_BYTES, GAP_BYTES, JOIN, PREAMBLE_BYTES, is_bulk
+from ..protocol.operations import COMPUTE, GAP_BYTES, JOIN, PREAMBLE_BYTES, is_bulk
 from .frames import alone_frames, alone_wire_bytes, items, largest_item, one_frame_bytes, smallest_item
+from .graph import I1, I2, I4, I8
 
 _PAGE_SHIFT = 12
 
@@ -22,13 +23,13 @@ ENDPOINT_COLUMNS = 12
 
 
 @compiled
-def line_ps(size, num, den):  # type: ignore[no-untyped-def]
+def line_ps(size: int, num: int, den: int) -> int:
     """Return the time of ``size`` bytes at num / den ps a byte, rounded up."""
     return (size * num + den - 1) // den if size > 0 else 0
 
 
 @compiled
-def way_ps(e, s, d, frame):  # type: ignore[no-untyped-def]
+def way_ps(e: I8, s: int, d: int, frame: int) -> int:
     """Return the least time from the last bit out of ``s`` to the last bit into ``d`` for frames of at least ``frame`` bytes.
 
     A switch's first bit out is no earlier than first bit in + latency and last bit in (profile section 2).
@@ -38,20 +39,34 @@ def way_ps(e, s, d, frame):  # type: ignore[no-untyped-def]
     through = out
     if e[s, UP_NUM] == e[d, DOWN_NUM] and e[s, UP_DEN] == e[d, DOWN_DEN]:
         through = max(e[s, SWITCH_PS] - into, 0) + out
-    return e[s, UP_DELAY_PS] + through + e[d, DOWN_DELAY_PS]
+    return int(e[s, UP_DELAY_PS] + through + e[d, DOWN_DELAY_PS])
 
 
 @compiled
-def send_ps(wire, largest, paths, num, den):  # type: ignore[no-untyped-def]
-    """Return the least time from the first bit of frames to their last: spread over ``paths`` ports, no gap after the last ones."""
+def send_ps(wire: int, largest: int, paths: int, num: int, den: int) -> int:
+    """Return the least time from the first bit of frames to their last, over ``paths`` ports, no gap after the last ones."""
     spread = line_ps(wire - GAP_BYTES * paths, num, den * paths)
     return max(spread, line_ps(PREAMBLE_BYTES + largest, num, den))
 
 
 @compiled
-def idle_ps(kind, s, d, size, chunk, posted, address, stack, compute_ps, mtu, limit, pack, e):  # type: ignore[no-untyped-def]
+def idle_ps(
+    kind: int,
+    s: int,
+    d: int,
+    size: int,
+    chunk: int,
+    posted: int,
+    address: int,
+    stack: int,
+    compute_ps: int,
+    mtu: int,
+    limit: int,
+    pack: int,
+    e: I8,
+) -> int:
     """Return the least time from ready to done of one operation alone."""
-    if kind == JOIN or kind == COMPUTE:
+    if kind in (JOIN, COMPUTE):
         return compute_ps
     b0, n0, b1, n1, b2, n2 = items(kind, size, chunk, mtu, 0)
     frames = alone_frames(b0, n0, b1, n1, b2, n2, limit) if pack else n0 + n1 + n2
@@ -66,7 +81,7 @@ def idle_ps(kind, s, d, size, chunk, posted, address, stack, compute_ps, mtu, li
     there = way_ps(e, s, d, small) + e[d, RX_PS] + e[d, MEMORY_PS]
     send = send_ps(wire, one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2)), max(min(paths, frames), 1), num, den)
     if posted:
-        return e[s, TX_PS] + send + there
+        return int(e[s, TX_PS] + send + there)
     a0, m0, a1, m1, a2, m2 = items(kind, size, chunk, mtu, 1)
     back_num, back_den = e[d, UP_NUM], e[d, UP_DEN]
     back_frames = alone_frames(a0, m0, a1, m1, a2, m2, limit) if pack else m0 + m1 + m2
@@ -78,11 +93,26 @@ def idle_ps(kind, s, d, size, chunk, posted, address, stack, compute_ps, mtu, li
     last = send + line_ps(PREAMBLE_BYTES + back_small, back_num, back_den)
     answers = send_ps(back_wire, back_large, max(min(paths, back_frames), 1), back_num, back_den)
     first = line_ps(PREAMBLE_BYTES + small, num, den) + answers
-    return e[s, TX_PS] + there + e[d, TX_PS] + back + max(last, first)
+    return int(e[s, TX_PS] + there + e[d, TX_PS] + back + max(last, first))
 
 
 @compiled_entry
-def idle_times(kind, src, dst, size, chunk, posted, address, stack, compute_ps, mtu, limit, pack, e, out):  # type: ignore[no-untyped-def]
+def idle_times(
+    kind: I1,
+    src: I2,
+    dst: I2,
+    size: I8,
+    chunk: I4,
+    posted: I1,
+    address: I8,
+    stack: I1,
+    compute_ps: I8,
+    mtu: int,
+    limit: int,
+    pack: int,
+    e: I8,
+    out: I8,
+) -> None:
     """Fill ``out`` with `idle_ps` of every operation; ``e`` = endpoint table, shape (endpoints, ENDPOINT_COLUMNS)."""
     for i in range(len(kind)):
         out[i] = idle_ps(
@@ -103,10 +133,10 @@ def idle_times(kind, src, dst, size, chunk, posted, address, stack, compute_ps, 
 
 
 @compiled
-def _note(book, least, stamp, mark, v, endpoint, size, ready):  # type: ignore[no-untyped-def]
+def _note(book: I8, least: I8, stamp: I8, v: int, endpoint: int, size: int, ready: int) -> int:
     """Add bytes to an endpoint's book of node ``v``; returns 1 when the endpoint is new there."""
-    if stamp[endpoint] != v + mark:
-        stamp[endpoint] = v + mark
+    if stamp[endpoint] != v:
+        stamp[endpoint] = v
         book[endpoint] = size
         least[endpoint] = ready
         return 1
@@ -116,10 +146,24 @@ def _note(book, least, stamp, mark, v, endpoint, size, ready):  # type: ignore[n
 
 
 @compiled_entry
-def earliest(kind, src, dst, start_ps, succ_ptr, succ, waits, idle, request, answer, e, ready):  # type: ignore[no-untyped-def]
+def earliest(
+    kind: I1,
+    src: I2,
+    dst: I2,
+    start_ps: I8,
+    succ_ptr: I8,
+    succ: I4,
+    waits: I4,
+    idle: I8,
+    request: I8,
+    answer: I8,
+    e: I8,
+    ready: I8,
+) -> tuple[int, int]:
     """Fill ``ready`` with the earliest time that each operation can be ready; shape (n,).
 
-    ``request`` and ``answer`` are `flows.flow_bytes`' additive bytes. Returns the earliest end of all.
+    ``request`` and ``answer`` are `flows.flow_bytes`' additive bytes. Returns the earliest end of all, and how many operations
+    that use the network or compute stand one after the other on the way to it.
     """
     n = len(kind)
     endpoints = len(e)
@@ -140,11 +184,17 @@ def earliest(kind, src, dst, start_ps, succ_ptr, succ, waits, idle, request, ans
         if left[i] == 0:
             order[placed] = i
             placed += 1
-    out_book, out_least, out_stamp = np.zeros(endpoints, np.int64), np.zeros(endpoints, np.int64), np.full(endpoints, -1, np.int64)
+    out_book, out_least, out_stamp = (
+        np.zeros(endpoints, np.int64),
+        np.zeros(endpoints, np.int64),
+        np.full(endpoints, -1, np.int64),
+    )
     in_book, in_least, in_stamp = np.zeros(endpoints, np.int64), np.zeros(endpoints, np.int64), np.full(endpoints, -1, np.int64)
     out_seen, in_seen = np.empty(endpoints, np.int32), np.empty(endpoints, np.int32)
     fixed = least_way(e)
+    row = np.zeros(n, np.int32)  # operations on the way here, this one included
     end = 0
+    longest = 0
     at = 0
     while at < placed:
         v = order[at]
@@ -155,21 +205,23 @@ def earliest(kind, src, dst, start_ps, succ_ptr, succ, waits, idle, request, ans
         ins = 0
         for k in range(pred_ptr[v], pred_ptr[v + 1]):
             p = pred[k]
+            if ready[p] + idle[p] > t or row[v] == 0:
+                row[v] = row[p]
             t = max(t, ready[p] + idle[p])
             if several and request[p] > 0:
                 s = int(src[p])
                 d = int(dst[p])
-                if _note(out_book, out_least, out_stamp, 0, v, s, request[p], ready[p]):
+                if _note(out_book, out_least, out_stamp, v, s, request[p], ready[p]):
                     out_seen[outs] = s
                     outs += 1
-                if _note(in_book, in_least, in_stamp, 0, v, d, request[p], ready[p]):
+                if _note(in_book, in_least, in_stamp, v, d, request[p], ready[p]):
                     in_seen[ins] = d
                     ins += 1
                 if answer[p] > 0:
-                    if _note(out_book, out_least, out_stamp, 0, v, d, answer[p], ready[p]):
+                    if _note(out_book, out_least, out_stamp, v, d, answer[p], ready[p]):
                         out_seen[outs] = d
                         outs += 1
-                    if _note(in_book, in_least, in_stamp, 0, v, s, answer[p], ready[p]):
+                    if _note(in_book, in_least, in_stamp, v, s, answer[p], ready[p]):
                         in_seen[ins] = s
                         ins += 1
         for k in range(outs):
@@ -181,25 +233,29 @@ def earliest(kind, src, dst, start_ps, succ_ptr, succ, waits, idle, request, ans
             size = in_book[x] - GAP_BYTES * e[x, PORTS]
             t = max(t, in_least[x] + fixed + line_ps(size, e[x, DOWN_NUM], e[x, DOWN_DEN] * e[x, PORTS]))
         ready[v] = t
-        end = max(end, t + idle[v])
+        if kind[v] != JOIN:
+            row[v] += 1
+        if t + idle[v] > end:
+            end = t + idle[v]
+            longest = row[v]
         for k in range(succ_ptr[v], succ_ptr[v + 1]):
             j = succ[k]
             left[j] -= 1
             if left[j] == 0:
                 order[placed] = j
                 placed += 1
-    return end
+    return end, longest
 
 
 @compiled
-def least_way(e):  # type: ignore[no-untyped-def]
-    """Return the least time that a bit spends outside of ports' queues and lines, from ready to executed, between any endpoints."""
+def least_way(e: I8) -> int:
+    """Return the least time from ready to executed that no line and no queue takes, between any two endpoints."""
     tx = e[0, TX_PS]
-    way = e[0, UP_DELAY_PS] + e[0, DOWN_DELAY_PS]
     rx = e[0, RX_PS]
+    way = 1 << 60
     for x in range(len(e)):
         tx = min(tx, e[x, TX_PS])
         rx = min(rx, e[x, RX_PS])
-        into = line_ps(PREAMBLE_BYTES + FRAME_MIN_BYTES, e[x, UP_NUM], e[x, UP_DEN])
-        way = min(way, e[x, UP_DELAY_PS] + max(e[x, SWITCH_PS] - into, 0) + e[x, DOWN_DELAY_PS])
-    return tx + way + rx
+        alike = e[x, UP_NUM] == e[x, DOWN_NUM] and e[x, UP_DEN] == e[x, DOWN_DEN]
+        way = min(way, e[x, UP_DELAY_PS] + (e[x, SWITCH_PS] if alike else 0) + e[x, DOWN_DELAY_PS])
+    return int(tx + way + rx)

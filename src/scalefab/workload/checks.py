@@ -66,9 +66,20 @@ def _lsu_rules(kind: Kind, size: NDArray[Any], address: NDArray[Any], chunk: NDA
         used = positive & (length > 0)
         if kind is Kind.ATOMIC:
             rule(used & (length != 4) & (length != 8), "an ATOMIC of {} bytes", "4B or 8B", length)
-            rule(used & (address % np.where(used, length, 1) != 0), "address {} is not aligned to {} B", "a multiple", address, length)
+            rule(
+                used & (address % np.where(used, length, 1) != 0),
+                "address {} is not aligned to {} B",
+                "a multiple",
+                address,
+                length,
+            )
         elif kind is Kind.REDUCE:
-            rule(used & ((length > LSU_MAX_BYTES) | (length % 4 != 0)), "a REDUCE of {} bytes", "a multiple of 4B, at most 512B", length)
+            rule(
+                used & ((length > LSU_MAX_BYTES) | (length % 4 != 0)),
+                "a REDUCE of {} bytes",
+                "a multiple of 4B, at most 512B",
+                length,
+            )
         else:
             bad = (length > LSU_MAX_BYTES) | ((length & (length - 1)) != 0)
             rule(used & bad, f"a {kind.name} transaction of {{}} bytes", "a power of two, at most 512B", length)
@@ -79,4 +90,10 @@ def _lsu_rules(kind: Kind, size: NDArray[Any], address: NDArray[Any], chunk: NDA
         first_end = (address // PAGE_BYTES + 1) * PAGE_BYTES
         crosses = address + size > first_end
         whole = ((first_end - address) % piece == 0) & ((PAGE_BYTES % piece == 0) | (address + size <= first_end + PAGE_BYTES))
-        rule(positive & crosses & ~whole, "a REDUCE of {} B from address {} crosses a 4 KiB page", "inside one page", piece, address)
+        rule(
+            positive & crosses & ~whole,
+            "a REDUCE of {} B from address {} crosses a 4 KiB page",
+            "inside one page",
+            piece,
+            address,
+        )

@@ -63,7 +63,9 @@ def add_collective(builder: GraphBuilder, spec: Collective, key: str) -> Part:
         problems.append(Problem(f"a collective by {spec.operation.name.lower()}", expected, key=f"{key}.operation"))
     piece = transaction(spec.operation, spec.size_bytes, spec.transaction_bytes, key, problems)
     if piece and spec.size_bytes % piece:
-        problems.append(Problem(f"{spec.size_bytes} B are not whole transactions of {piece} B", f"a multiple of {piece} B", key=f"{key}.size"))
+        problems.append(
+            Problem(f"{spec.size_bytes} B are not whole transactions of {piece} B", f"a multiple of {piece} B", key=f"{key}.size")
+        )
     broadcast = spec.kind is CollectiveKind.BROADCAST
     if broadcast and not 0 <= spec.root < ranks:
         problems.append(Problem(f"root {spec.root} takes no part", f"0 .. {ranks - 1}", key=f"{key}.root"))
@@ -71,7 +73,9 @@ def add_collective(builder: GraphBuilder, spec: Collective, key: str) -> Part:
     if spec.algorithm is not Algorithm.RING and spec.chunks:
         problems.append(Problem("is read by nothing, the algorithm is direct", "algorithm: ring", key=f"{key}.chunks"))
     elif chunks < 1 or (not broadcast and chunks % ranks):
-        problems.append(Problem(f"{chunks} chunks for {ranks} ranks", f"a multiple of {ranks}: each rank owns as many", key=f"{key}.chunks"))
+        problems.append(
+            Problem(f"{chunks} chunks for {ranks} ranks", f"a multiple of {ranks}: each rank owns as many", key=f"{key}.chunks")
+        )
     if spec.algorithm is Algorithm.RING and spec.kind is CollectiveKind.ALL_TO_ALL:
         problems.append(Problem("an all-to-all has no ring", "direct", key=f"{key}.algorithm"))
     if problems:

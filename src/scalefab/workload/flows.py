@@ -21,13 +21,14 @@ from .frames import (
     shared_wire_bytes,
     smallest_item,
 )
+from .graph import I1, I2, I4, I8
 
 DATA_VCS = 3
-_CLASSES = 1 << 10  # items a frame: at most 9184 / 16
+_SMALLEST_ITEM_BYTES = 8  # a response without data
 
 
 @compiled
-def _flow(kind, src, dst, answer, endpoints):  # type: ignore[no-untyped-def]
+def _flow(kind: int, src: int, dst: int, answer: int, endpoints: int) -> int:
     """Return the number of the flow that one direction of an operation belongs to."""
     if answer:
         return (response_vc(kind) * endpoints + dst) * endpoints + src
@@ -35,7 +36,22 @@ def _flow(kind, src, dst, answer, endpoints):  # type: ignore[no-untyped-def]
 
 
 @compiled_entry
-def flow_bytes(kind, src, dst, size, chunk, posted, endpoints, mtu, limit, pack, request, answer, out, into):  # type: ignore[no-untyped-def]
+def flow_bytes(
+    kind: I1,
+    src: I2,
+    dst: I2,
+    size: I8,
+    chunk: I4,
+    posted: I1,
+    endpoints: int,
+    mtu: int,
+    limit: int,
+    pack: int,
+    request: I8,
+    answer: I8,
+    out: I8,
+    into: I8,
+) -> None:
     """Fill the least wire bytes of operations and endpoints.
 
     Parameters
@@ -55,16 +71,16 @@ def flow_bytes(kind, src, dst, size, chunk, posted, endpoints, mtu, limit, pack,
     link = np.full(2 * n, -1, np.int32)
     vc_smallest = np.full(DATA_VCS, 1 << 40, np.int64)
     for i in range(n):
-        if kind[i] == JOIN or kind[i] == COMPUTE:
+        if kind[i] in (JOIN, COMPUTE):
             continue
         for a in range(1 if posted[i] else 2):
-            f = _flow(kind[i], int(src[i]), int(dst[i]), a, endpoints)
+            f = _flow(int(kind[i]), int(src[i]), int(dst[i]), a, endpoints)
             link[2 * i + a] = head[f]
             head[f] = 2 * i + a
             b0, n0, b1, n1, b2, n2 = items(int(kind[i]), size[i], int(chunk[i]), mtu, a)
             vc = f // (endpoints * endpoints)
             vc_smallest[vc] = min(vc_smallest[vc], smallest_item(b0, n0, b1, n1, b2, n2))
-    by_class = np.zeros(_CLASSES, np.int64)
+    by_class = np.zeros(limit // _SMALLEST_ITEM_BYTES + 1, np.int64)
     for f in range(flows):
         e = head[f]
         if e < 0:

@@ -1,7 +1,7 @@
 """Least frames and least wire bytes of operations, compiled: what no sender, however lucky its packing, can undercut.
 
-One direction of an operation is up to three runs of equal items (a transaction or packet: TH and padded body): full ones, the last
-one of each whole message, the last one of all. A frame takes items of at most `operations.body_limit` together, costs
+One direction of an operation is up to three runs of equal items (a transaction or packet: TH and padded body): full ones, the
+last one of each whole message, the last one of all. A frame takes items of at most `operations.body_limit` together, costs
 `OVERHEAD_BYTES` besides, and is never shorter than 64 B.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from ..compiled import compiled
 from ..protocol.operations import (
-    ATOMIC,
     FCS_BYTES,
     FENCE,
     FRAME_MIN_BYTES,
     GET,
     HEADER_BYTES,
     ICRC_BYTES,
-    LOAD,
     WIRE_EXTRA_BYTES,
     is_bulk,
     request_body_bytes,
@@ -29,7 +27,7 @@ MIN_WIRE_BYTES = FRAME_MIN_BYTES + WIRE_EXTRA_BYTES
 
 
 @compiled
-def items(kind, size, chunk, mtu, answer):  # type: ignore[no-untyped-def]
+def items(kind: int, size: int, chunk: int, mtu: int, answer: int) -> tuple[int, int, int, int, int, int]:
     """Return the three runs (body bytes, count) of one direction of an operation; ``answer`` 1 = what comes back."""
     if kind == FENCE:
         return (8 if answer else 16), 1, 0, 0, 0, 0
@@ -47,14 +45,22 @@ def items(kind, size, chunk, mtu, answer):  # type: ignore[no-untyped-def]
         one = response_body_bytes(kind, 0) if answer else request_body_bytes(kind, 0)
         return one, whole + (1 if rest else 0), 0, 0, 0, 0
     if answer:
-        full, end, last = response_body_bytes(kind, mtu), response_body_bytes(kind, message % mtu), response_body_bytes(kind, rest % mtu)
+        full, end, last = (
+            response_body_bytes(kind, mtu),
+            response_body_bytes(kind, message % mtu),
+            response_body_bytes(kind, rest % mtu),
+        )
     else:
-        full, end, last = request_body_bytes(kind, mtu), request_body_bytes(kind, message % mtu), request_body_bytes(kind, rest % mtu)
+        full, end, last = (
+            request_body_bytes(kind, mtu),
+            request_body_bytes(kind, message % mtu),
+            request_body_bytes(kind, rest % mtu),
+        )
     return full, whole * (message // mtu) + rest // mtu, end, whole if message % mtu else 0, last, 1 if rest % mtu else 0
 
 
 @compiled
-def smallest_item(b0, n0, b1, n1, b2, n2):  # type: ignore[no-untyped-def]
+def smallest_item(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int) -> int:
     """Return the smallest body among runs that are there."""
     small = 1 << 40
     if n0 and b0 < small:
@@ -67,40 +73,38 @@ def smallest_item(b0, n0, b1, n1, b2, n2):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def largest_item(b0, n0, b1, n1, b2, n2):  # type: ignore[no-untyped-def]
+def largest_item(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int) -> int:
     """Return the largest body among runs that are there."""
     return max(b0 if n0 else 0, b1 if n1 else 0, b2 if n2 else 0)
 
 
 @compiled
-def one_frame_bytes(body):  # type: ignore[no-untyped-def]
+def one_frame_bytes(body: int) -> int:
     """Return the size of the frame of one item alone, OEFH .. FCS."""
     return max(FRAME_OVERHEAD_BYTES + body, FRAME_MIN_BYTES)
 
 
 @compiled
-def unpacked_wire_bytes(b0, n0, b1, n1, b2, n2):  # type: ignore[no-untyped-def]
+def unpacked_wire_bytes(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int) -> int:
     """Return the wire bytes with one item a frame."""
     extra = WIRE_EXTRA_BYTES
-    return (
-        n0 * (one_frame_bytes(b0) + extra) + n1 * (one_frame_bytes(b1) + extra) + n2 * (one_frame_bytes(b2) + extra)
-    )
+    return n0 * (one_frame_bytes(b0) + extra) + n1 * (one_frame_bytes(b1) + extra) + n2 * (one_frame_bytes(b2) + extra)
 
 
 @compiled
-def lonely(body, count, limit, smallest):  # type: ignore[no-untyped-def]
+def lonely(body: int, count: int, limit: int, smallest: int) -> int:
     """Return how many of a run can share a frame with nothing, not even with an item of ``smallest`` bytes."""
     return count if body + smallest > limit else 0
 
 
 @compiled
-def crowd(body, limit):  # type: ignore[no-untyped-def]
+def crowd(body: int, limit: int) -> int:
     """Return how many items of this body fit into one frame."""
     return limit // body
 
 
 @compiled
-def alone_frames(b0, n0, b1, n1, b2, n2, limit):  # type: ignore[no-untyped-def]
+def alone_frames(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int, limit: int) -> int:
     """Return the least frames that carry one direction of an operation when nothing else shares them."""
     if n1 == 0:  # exact: equal items fill frames, the last one goes along where there is room
         if n0 == 0:
@@ -117,7 +121,7 @@ def alone_frames(b0, n0, b1, n1, b2, n2, limit):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack):  # type: ignore[no-untyped-def]
+def alone_wire_bytes(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int, limit: int, pack: int) -> int:
     """Return the least wire bytes of one direction of an operation when nothing else shares its frames."""
     if not pack:
         return unpacked_wire_bytes(b0, n0, b1, n1, b2, n2)
@@ -126,7 +130,7 @@ def alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack):  # type: ignore[no-un
 
 
 @compiled
-def shared_wire_bytes(b0, n0, b1, n1, b2, n2, limit, smallest):  # type: ignore[no-untyped-def]
+def shared_wire_bytes(b0: int, n0: int, b1: int, n1: int, b2: int, n2: int, limit: int, smallest: int) -> int:
     """Return wire bytes that one direction of an operation adds at least, whatever operations share its frames.
 
     Items that fit with nothing pay a frame each; an item of b bytes that may share pays b / limit of one, so that no frame's
@@ -136,6 +140,3 @@ def shared_wire_bytes(b0, n0, b1, n1, b2, n2, limit, smallest):  # type: ignore[
     body = b0 * n0 + b1 * n1 + b2 * n2
     paid = b0 * lonely(b0, n0, limit, smallest) + b1 * lonely(b1, n1, limit, smallest) + b2 * lonely(b2, n2, limit, smallest)
     return body + OVERHEAD_BYTES * single + OVERHEAD_BYTES * (body - paid) // limit
-
-
-__all__ = ["ATOMIC", "LOAD", "items"]

@@ -225,7 +225,9 @@ class _Reader:
         if model_type not in FAMILIES:
             if not any(key in self.values for key in _EXPERTS):
                 message = f"'{model_type}' is a dense model: it has no experts, so no dispatch and no combine"
-                self._fault("model_type", message, f"a mixture of experts: {known}", near_miss(model_type, FAMILIES), at="model_type")
+                self._fault(
+                    "model_type", message, f"a mixture of experts: {known}", near_miss(model_type, FAMILIES), at="model_type"
+                )
             else:
                 message = f"the model type '{model_type}' is not known"
                 self._fault("model_type", message, f"one of {known}", near_miss(model_type, FAMILIES), at="model_type")
@@ -254,12 +256,17 @@ class _Reader:
             return 1
         moe = sum(1 for i in range(first, layers) if i % every == 0 and (i + 1) % step == 0 and i not in dense)
         if not moe and not self.problems:
-            self._fault((family.dense_first + family.sparse_step + _LAYERS)[0], f"none of the {layers} layers has experts", "at least one")
+            self._fault(
+                (family.dense_first + family.sparse_step + _LAYERS)[0], f"none of the {layers} layers has experts", "at least one"
+            )
             return 1
         return moe
 
 
 _KNOWN = frozenset(
-    (*_HIDDEN, *_LAYERS, *_EXPERTS, *_TOP_K, *_INTERMEDIATE, "n_shared_experts", "shared_expert_intermediate_size")
-    + ("first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "mlp_only_layers", "n_group", "topk_group", "model_type")
+    [
+        *(*_HIDDEN, *_LAYERS, *_EXPERTS, *_TOP_K, *_INTERMEDIATE, "n_shared_experts", "shared_expert_intermediate_size"),
+        *("first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "mlp_only_layers", "n_group", "topk_group"),
+        "model_type",
+    ]
 )

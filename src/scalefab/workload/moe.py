@@ -1,10 +1,11 @@
 """Dispatch and combine of one MoE layer as operations: one PUT for each pair of GPUs, one message for each token.
 
-Experts stand contiguously: expert e lives on GPU e x ranks // experts. A token goes to every GPU that holds one of its experts, once
-with ``dedup``, else once for each expert; tokens whose experts are at home do not travel. When all tokens for a GPU are there (JOIN), it
-computes (COMPUTE) and sends every result back the way its token came: combine mirrors dispatch.
+Experts stand contiguously: expert e lives on GPU e x ranks // experts. A token goes to every GPU that holds one of its experts,
+once with ``dedup``, else once for each expert; tokens whose experts are at home do not travel. When all tokens for a GPU are
+there (JOIN), it computes (COMPUTE) and sends every result back the way its token came: combine mirrors dispatch.
 
-A token on the wire (DeepSeek-V3 technical report, DeepEP): FP8 = 1 B an element and a 4 B scale for each 128; BF16 = 2 B an element.
+A token on the wire (DeepSeek-V3 technical report, DeepEP): FP8 = 1 B an element and a 4 B scale for each 128; BF16 = 2 B an
+element.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def _checked_ranks(builder: GraphBuilder, layer: MoeLayer, key: str) -> int:
     if not 0.0 <= layer.zipf_exponent <= 10.0:
         problems.append(Problem(f"exponent {layer.zipf_exponent}", "0 .. 10", key=f"{key}.zipf_exponent"))
     if ranks > layer.model.experts >= 1:
-        message = f"{ranks} GPUs for {layer.model.experts} experts of {layer.model.name or 'the model'}: an expert is not split over GPUs"
+        whose = layer.model.name or "the model"
+        message = f"{ranks} GPUs for {layer.model.experts} experts of {whose}: an expert is not split over GPUs"
         problems.append(Problem(message, f"ranks: {layer.model.experts} or fewer", key=f"{key}.ranks"))
     if problems:
         raise InputError(problems)

@@ -79,7 +79,9 @@ def _pairs(spec: Pattern, endpoints: int, key: str, problems: list[Problem]) -> 
         return None
     ranks = rank_count(spec.ranks, endpoints, key, problems)
     if spec.pattern == "permutation" and spec.shift % ranks == 0:
-        problems.append(Problem(f"shift {spec.shift} of {ranks} ranks sends to itself", "no multiple of the ranks", key=f"{key}.shift"))
+        problems.append(
+            Problem(f"shift {spec.shift} of {ranks} ranks sends to itself", "no multiple of the ranks", key=f"{key}.shift")
+        )
     if spec.pattern == "incast" and not 0 <= spec.dst < ranks:
         problems.append(Problem(f"target {spec.dst} takes no part", f"0 .. {ranks - 1}", key=f"{key}.dst"))
     if len(problems) > found:

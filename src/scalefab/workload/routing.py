@@ -1,15 +1,15 @@
 """Which experts a token goes to: balanced or Zipf-skewed, group-limited or free; the same seed gives the same choice.
 
 *Balanced* deals experts from shuffled decks, one after the other, token by token through all GPUs: after any whole deck every
-expert has received the same number of tokens, and never do two differ by more than one (group-limited: by a few). Who meets whom in
-a token is random, as with a trained router whose load is balanced.
+expert has received the same number of tokens, and never do two differ by more than one (group-limited: by a few). Who meets whom
+in a token is random, as with a trained router whose load is balanced.
 
-*Zipf* gives expert of popularity rank r (1 = most popular; ranks are shuffled over the experts by the seed) the weight r^-s and draws
-a token's experts one after the other without replacement, which an exponential race does for all at once: the ``top_k`` smallest of
-E_i / w_i with E_i exponential (Efraimidis and Spirakis; the Gumbel top-k trick in other words).
+*Zipf* gives the expert of popularity rank r (1 = most popular; the seed shuffles ranks over experts) the weight r^-s and draws a
+token's experts one after the other without replacement, which an exponential race does for all at once: the ``top_k`` smallest
+of E_i / w_i with E_i exponential (Efraimidis and Spirakis; the Gumbel top-k trick in other words).
 
-Group-limited routing (DeepSeek-V3): experts stand in ``groups`` equal groups, a token's experts come from ``top_groups`` of them. Zipf
-takes the groups whose best expert is best.
+Group-limited routing (DeepSeek-V3): experts stand in ``groups`` equal groups, a token's experts come from ``top_groups`` of
+them. Zipf takes the groups whose best expert is best.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@
   function drawLatency(colours) {
     if (!document.getElementById("plot-latency")) { return; }
     const hues = [colours.bar, colours.accent, colours.good, colours.soft, colours.ink];
+    const times = data.latency.flatMap(function (curve) { return [curve.us[0], curve.us[curve.us.length - 1]]; });
+    const least = Math.min.apply(null, times), most = Math.max.apply(null, times);
     const dashes = ["solid", "solid", "solid", "dash", "dot"];
     Plotly.react("plot-latency", data.latency.map(function (curve, i) {
       const frames = curve.name === "data frames";
@@ -55,7 +57,7 @@
         hovertemplate: "%{y:.1f} % within %{x:.3f} µs<extra>" + curve.name + "</extra>"
       };
     }), layout("plot-latency", colours, {
-      xaxis: axis(colours, "latency, µs (log scale)", { type: "log", dtick: "D2" }),
+      xaxis: axis(colours, "latency, µs (log scale)", { type: "log", dtick: most < 10 * least ? "D1" : "D2" }),
       yaxis: axis(colours, "share, %", { range: [0, 101] }),
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } }, showlegend: true
     }), options);

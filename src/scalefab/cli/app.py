@@ -1,0 +1,125 @@
+"""Commands, options and exit codes (Typer); what a command does stands in a module of its own, loaded when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ExitCode, InputError, RunInterrupted, ScalefabError
+from .output import complain, flush
+
+_HELP = "EthLink and ETH-X, open and runnable: simulate a GPU scale-up network, every frame of it, and hear what limits it."
+_EPILOG = """\b
+Exit codes:
+  0  ok
+  1  a check failed, or the result cannot be right (lost frames, nothing moved)
+  2  the input cannot be used; every fault is told with file and line
+  3  the input is valid, but such a network cannot be built
+  4  the simulated network stopped moving
+  5  interrupted or stopped at run.until; the partial result is valid
+
+The result goes to stdout, everything else to stderr."""
+
+app = typer.Typer(
+    name="scalefab",
+    help=_HELP,
+    epilog=_EPILOG,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario: a supernode and a workload, YAML.", show_default=False)]
+_Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, such as fabric.frame_max=4160B; may be repeated."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> int:
+    if version:
+        from .. import __version__
+
+        print(f"scalefab {__version__}")
+        return ExitCode.OK
+    if context.invoked_subcommand is None:
+        complain("no command is given; 'scalefab --help' lists them")
+        return ExitCode.INPUT
+    return ExitCode.OK
+
+
+@app.command(epilog=_EPILOG, short_help="Simulate a scenario and say what limits it.")
+def run(
+    file: _File,
+    overrides: _Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Run folder, new or empty; default: runs/NAME-TIME.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no tables.")] = False,
+) -> int:
+    """Simulate a scenario; print the verdict; write a run folder with report.html, tables and manifest."""
+    from .run import run_scenario
+
+    with _interruptible():
+        return run_scenario(file, overrides or (), out=out, json_wanted=json, quiet=quiet)
+
+
+@app.command(epilog=_EPILOG, short_help="Validate a scenario without running it.")
+def check(
+    file: _File,
+    overrides: _Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """Validate a scenario without running it: every fault with file and line."""
+    from .check import check_scenario
+
+    with _interruptible():
+        return check_scenario(file, overrides or (), json_wanted=json)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Turn Ctrl-C into our own error before Typer makes another exit code of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise RunInterrupted("interrupted before there was a result") from None
+
+
+def run_app(argv: Sequence[str]) -> ExitCode:
+    """Run one command line and return its exit code; errors become one line each on stderr."""
+    try:
+        code = ExitCode(app(args=list(argv), prog_name="scalefab", standalone_mode=False) or ExitCode.OK)
+    except InputError as error:
+        for problem in error.problems:
+            complain(str(problem), located=bool(problem.file))
+        code = error.exit_code
+    except ScalefabError as error:
+        complain(str(error))
+        code = error.exit_code
+    except MemoryError:
+        complain("not enough memory for this scenario")
+        code = ExitCode.FAILED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        complain(f"{where}{error.strerror or error}")
+        code = ExitCode.FAILED
+    except Exception as error:
+        # Typer's usage errors: their class has moved between versions, what they can say has not.
+        if not hasattr(error, "format_message"):
+            raise
+        complain(f"{error.format_message()} ('scalefab --help' tells how)")
+        code = ExitCode.INPUT
+    flush()
+    return code

@@ -1,0 +1,72 @@
+"""``scalefab check``: read and validate, nothing more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..errors import ExitCode, InputError
+from ..units import format_rate, format_size
+from .output import say, warn
+
+if TYPE_CHECKING:
+    from ..scenario.scenario import Scenario
+
+
+def check_scenario(file: Path, overrides: Sequence[str], *, json_wanted: bool) -> ExitCode:
+    """Validate a scenario and say what it is.
+
+    Raises
+    ------
+    InputError
+        With every fault; with ``json_wanted`` they have been printed as one object too.
+    """
+    from ..scenario import read_scenario
+
+    try:
+        scenario = read_scenario(file, overrides)
+    except InputError as error:
+        if json_wanted:
+            say(json.dumps(_answer(file.stem, error.code.lower(), problems=[asdict(problem) for problem in error.problems])))
+        raise
+    for text in scenario.warnings:
+        warn(text)
+    say(json.dumps(_facts(scenario)) if json_wanted else _words(file, scenario))
+    return ExitCode.OK
+
+
+def _answer(name: str, status: str, **more: Any) -> dict[str, Any]:
+    return {"scalefab": __version__, "command": "check", "scenario": name, "status": status, **more}
+
+
+def _facts(scenario: Scenario) -> dict[str, Any]:
+    spec = scenario.fabric_spec
+    return _answer(
+        scenario.name,
+        "ok",
+        gpus=spec.endpoints.count,
+        planes=spec.switches.planes,
+        ports_a_gpu=spec.endpoints.ports,
+        port_rate_bps=spec.endpoints.port_rate_bps,
+        operations=len(scenario.graph),
+        data_bytes=int(scenario.graph.bytes.sum()),
+        warnings=list(scenario.warnings),
+        problems=[],
+    )
+
+
+def _words(file: Path, scenario: Scenario) -> str:
+    spec, graph = scenario.fabric_spec, scenario.graph
+    ports = f"{spec.endpoints.ports} x {format_rate(spec.endpoints.port_rate_bps)}"
+    switches = f"{_count(spec.switches.planes, 'switch plane')}, {spec.switches.radix} ports a switch"
+    work = f"{_count(len(graph), 'operation')} in {_count(len(graph.groups), 'group')}"
+    size = format_size(int(graph.bytes.sum()))
+    return f"{file}: valid: {spec.endpoints.count} GPUs with {ports}, {switches}; {work}, {size} of data"
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
