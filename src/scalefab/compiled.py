@@ -1,7 +1,7 @@
 """The only place that imports Numba: the decorators, and the cache folder that follows every edit.
 
 Numba's own disk cache looks at the file of the decorated function only, so an edit in a function that it calls leaves a
-stale kernel behind (reproduced). Here the cache folder's name is the hash of *all* sources of the package that hold compiled
+stale kernel behind (reproduced). Here the cache folder's name is the hash of *all* sources of the rooms that hold compiled
 code, of Numba's version and of the processor. ``NUMBA_CACHE_DIR`` is read once at Numba's import, hence the change of
 ``numba.core.config.CACHE_DIR`` while a kernel is decorated.
 """
@@ -40,6 +40,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _UNUSED_DAYS = 30
 _PACKAGE = Path(__file__).resolve().parent
+_COMPILED_ROOMS = ("protocol", "simulator")  # rooms with compiled functions, or constants that these freeze
 
 
 def jit_enabled() -> bool:
@@ -66,10 +67,9 @@ def _source_key() -> str:
     digest = hashlib.sha256()
     for part in (numba.__version__, platform.machine(), platform.python_version(), str(_numba_config.CPU_NAME), str(_cpu_name())):
         digest.update(part.encode() + b"\0")
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        source = path.read_bytes()
-        if b"compiled" in source:
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source)
+    sources = [Path(__file__), *(path for room in _COMPILED_ROOMS for path in (_PACKAGE / room).rglob("*.py"))]
+    for path in sorted(path.resolve() for path in sources):
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

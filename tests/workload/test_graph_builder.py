@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workload_domain import predecessors
 
 from scalefab.errors import InputError
 from scalefab.protocol.profile import VC_BULK, VC_REQUEST, Kind
 from scalefab.workload.builder import GraphBuilder, default_transaction, page_aligned
 from scalefab.workload.parts import rotated_pairs, shares
-from workload_domain import predecessors
 
 
 def builder(endpoints: int = 16, mtu: int = 1984) -> tuple[GraphBuilder, int]:

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workload_domain import graph_of
 
 from scalefab.errors import InputError
 from scalefab.protocol.profile import Kind
 from scalefab.workload.moe import token_bytes, token_counts
 from scalefab.workload.routing import Dealer, choices, popularity, substream
 from scalefab.workload.spec import MoeLayer, MoeModel, Precision, Routing
-from workload_domain import graph_of
 
 
 def model(experts=256, top_k=8, groups=1, top_groups=1, hidden=7168):
@@ -56,7 +56,8 @@ def test_balanced_is_exact_on_each_gpu_when_it_divides():
 def test_balanced_within_groups_differs_by_little(experts, top_k, groups, top_groups):
     spec = layer(97, experts=experts, top_k=top_k, groups=groups, top_groups=top_groups)
     count = np.bincount(chosen(spec, 7).ravel(), minlength=experts)
-    assert count.max() - count.min() <= 2 + top_k % top_groups  # a group's visits differ by one, and each may take one more
+    even = top_k % top_groups == 0  # a group's visits differ by one; else one more expert now and then, evened out by chance only
+    assert count.max() - count.min() <= (2 if even else 2 + 0.15 * count.mean())
 
 
 def test_deepseek_groups_balance_exactly():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from workload_domain import graph_of, predecessors
 
 from scalefab.errors import InputError
 from scalefab.protocol.profile import Kind
 from scalefab.workload.spec import Collective, Pattern
-from workload_domain import graph_of, predecessors
 
 
 def put(name, after=None, **more):

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workload_domain import Buffers, graph_of, random_order
 
 from scalefab.errors import InputError
 from scalefab.protocol.profile import Kind
 from scalefab.workload.parts import shares
 from scalefab.workload.spec import Algorithm, Collective, CollectiveKind
-from workload_domain import Buffers, graph_of, random_order
 
 RING, DIRECT = Algorithm.RING, Algorithm.DIRECT
 ALL_REDUCE, ALL_GATHER = CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER

@@ -1,10 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
+from workload_domain import graph_of
 
 from scalefab.errors import InputError
 from scalefab.protocol.profile import Kind
 from scalefab.workload.spec import Pattern
-from workload_domain import graph_of
 
 
 def pattern(name="point_to_point", **more):
@@ -46,7 +48,7 @@ def test_incast_gives_each_source_its_own_pages():
     graph = pattern("incast", dst=2, bytes=100, repeat=2)
     assert set(graph.dst.tolist()) == {2} and sorted(graph.src[:7].tolist()) == [0, 1, 3, 4, 5, 6, 7]
     places = sorted(zip(graph.address.tolist(), graph.bytes.tolist(), strict=True))
-    assert all(a + size <= b for (a, size), (b, _) in zip(places, places[1:], strict=False))
+    assert all(a + size <= b for (a, size), (b, _) in itertools.pairwise(places))
     assert len(set((graph.address[:7] // 4096).tolist())) == 7
     assert graph.groups[0].size_bytes == 7 * 100 * 2 and graph.groups[0].ranks == 8
 

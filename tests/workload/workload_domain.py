@@ -24,7 +24,7 @@ def fabric(
     rate_bps: int = 800 * GB,
     frame_max: int = 2048,
     idle: bool = False,
-    memory_Bps: int = 8_000 * GB,  # noqa: N803 - B is bytes
+    memory_Bps: int = 8_000 * GB,
 ) -> Fabric:
     """The benchmarks' fabric (links 50 ns, switch 200 ns, endpoints free), or with ``idle`` the latency budget of the profile."""
     endpoint_ps, memory_ps, switch_ps, link_ps = (50_000, 150_000, 250_000, -1) if idle else (0, 0, 200_000, 50_000)

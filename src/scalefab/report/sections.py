@@ -103,7 +103,8 @@ def bound_section(result: Result, verdict: Verdict) -> str:
     name = "result" if result.status is Status.DONE else "so far"
     rows = ((name, time_ps, ""), ("lower bound", result.bound_ps, "bound"))
     body = "".join(
-        f"<div>{escape(title)}</div>{bar(value / longest, style)}<div class=n>{format_time(value)}</div>"
+        f'<div class="compare"><div>{escape(title)}</div>{bar(value / longest, style)}'
+        f'<div class="n">{format_time(value)}</div></div>'
         for title, value, style in rows
     )
     note = f"No schedule can be faster than the bound; this one is set by: {result.bound_cut}."

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiled import compiled, compiled_entry
 from ..protocol.operations import COMPUTE, GAP_BYTES, JOIN, PREAMBLE_BYTES, is_bulk
-from .frames import alone_frames, alone_wire_bytes, items, largest_item, one_frame_bytes, smallest_item
+from .frames import alone_wire_bytes, items, largest_item, one_frame_bytes, smallest_item
 from .graph import I1, I2, I4, I8
 
 _PAGE_SHIFT = 12
@@ -69,29 +69,28 @@ def idle_ps(
     if kind in (JOIN, COMPUTE):
         return compute_ps
     b0, n0, b1, n1, b2, n2 = items(kind, size, chunk, mtu, 0)
-    frames = alone_frames(b0, n0, b1, n1, b2, n2, limit) if pack else n0 + n1 + n2
     paths = min(e[s, PORTS], e[d, PORTS])
     if stack >= 0:
         paths = min(paths, e[s, STACK_PORTS])
     if not is_bulk(kind):  # a page is bound to one path
         paths = min(paths, ((address + max(size, 1) - 1) >> _PAGE_SHIFT) - (address >> _PAGE_SHIFT) + 1)
     num, den = e[s, UP_NUM], e[s, UP_DEN]
+    # half-empty frames on more paths may end earlier than full ones on few: as many paths as items, bytes as if packed
     wire = alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack)
     small = one_frame_bytes(smallest_item(b0, n0, b1, n1, b2, n2))
     there = way_ps(e, s, d, small) + e[d, RX_PS] + e[d, MEMORY_PS]
-    send = send_ps(wire, one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2)), max(min(paths, frames), 1), num, den)
+    send = send_ps(wire, one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2)), max(min(paths, n0 + n1 + n2), 1), num, den)
     if posted:
         return int(e[s, TX_PS] + send + there)
     a0, m0, a1, m1, a2, m2 = items(kind, size, chunk, mtu, 1)
     back_num, back_den = e[d, UP_NUM], e[d, UP_DEN]
-    back_frames = alone_frames(a0, m0, a1, m1, a2, m2, limit) if pack else m0 + m1 + m2
     back_wire = alone_wire_bytes(a0, m0, a1, m1, a2, m2, limit, pack)
     back_small = one_frame_bytes(smallest_item(a0, m0, a1, m1, a2, m2))
     back_large = one_frame_bytes(largest_item(a0, m0, a1, m1, a2, m2))
     back = way_ps(e, d, s, back_small) + e[s, RX_PS]
     # either the last request goes out last and is answered, or the first request is executed and then all answers go out
     last = send + line_ps(PREAMBLE_BYTES + back_small, back_num, back_den)
-    answers = send_ps(back_wire, back_large, max(min(paths, back_frames), 1), back_num, back_den)
+    answers = send_ps(back_wire, back_large, max(min(paths, m0 + m1 + m2), 1), back_num, back_den)
     first = line_ps(PREAMBLE_BYTES + small, num, den) + answers
     return int(e[s, TX_PS] + there + e[d, TX_PS] + back + max(last, first))
 

@@ -1,8 +1,9 @@
 """Which experts a token goes to: balanced or Zipf-skewed, group-limited or free; the same seed gives the same choice.
 
 *Balanced* deals experts from shuffled decks, one after the other, token by token through all GPUs: after any whole deck every
-expert has received the same number of tokens, and never do two differ by more than one (group-limited: by a few). Who meets whom
-in a token is random, as with a trained router whose load is balanced.
+expert has received the same number of tokens, and never do two differ by more than one. Group-limited, they differ by two at most
+where ``top_k`` is a multiple of ``top_groups``, else by a few. Who meets whom in a token is random, as with a trained router
+whose load is balanced.
 
 *Zipf* gives the expert of popularity rank r (1 = most popular; the seed shuffles ranks over experts) the weight r^-s and draws a
 token's experts one after the other without replacement, which an exponential race does for all at once: the ``top_k`` smallest
@@ -32,7 +33,7 @@ F8 = NDArray[np.float64]
 def substream(seed: int, *path: str | int) -> np.random.Generator:
     """Return the random generator of a named substream of a seed, such as ``(seed, "routing", 3)``."""
     words = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in path]
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([len(words), *words, seed])))
 
 
 def choices(layer: MoeLayer, ranks: int) -> Iterator[I4]:

@@ -1,0 +1,107 @@
+"""CBFC's counters over all states and inputs at small widths, and two ends over a channel of CF_UPDATEs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalefab.protocol import cbfc
+
+BITS, UPDATE_BITS = 5, 3  # counters modulo 32, updates modulo 8
+
+
+def sender(consumed: int, freed: int, limit: int) -> Any:
+    record = np.zeros(1, cbfc.SENDER).view(np.recarray)
+    record[0].consumed, record[0].freed, record[0].limit = consumed, freed, limit
+    return record[0]
+
+
+def receiver(consumed: int, freed: int, reported: int) -> Any:
+    record = np.zeros(1, cbfc.RECEIVER).view(np.recarray)
+    record[0].consumed, record[0].freed, record[0].reported = consumed, freed, reported
+    return record[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "overhead", "credit", "expected"),
+    [(64, 0, 64, 1), (65, 0, 64, 2), (2048, 0, 64, 32), (9216, 0, 64, 144), (64, -16, 64, 1), (64, 127, 64, 3), (64, 0, 2048, 1)],
+)
+def test_credits_of_a_packet(size: int, overhead: int, credit: int, expected: int) -> None:
+    assert cbfc.credits_needed(size, overhead, credit) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 4, 7])
+def test_sender_over_all_states_and_inputs(limit: int) -> None:
+    for freed in range(1 << BITS):
+        for out in range(limit + 1):
+            consumed = (freed + out) % (1 << BITS)
+            assert cbfc.used(sender(consumed, freed, limit), BITS) == out
+            for n in range(1, limit + 2):
+                record = sender(consumed, freed, limit)
+                assert bool(cbfc.may_send(record, n, BITS)) == (out + n <= limit)
+                if out + n <= limit:
+                    cbfc.on_send(record, n, BITS)
+                    assert (int(record.consumed), int(record.freed)) == ((consumed + n) % (1 << BITS), freed)
+            for low in range(1 << UPDATE_BITS):
+                record = sender(consumed, freed, limit)
+                d = (low - freed) % (1 << UPDATE_BITS)
+                if d <= out:
+                    assert cbfc.on_update(record, low, BITS, UPDATE_BITS) == d
+                    assert (int(record.freed), int(record.errors)) == ((freed + d) % (1 << BITS), 0)
+                else:  # more came back than was out: a CF_ERROR changes nothing
+                    assert cbfc.on_update(record, low, BITS, UPDATE_BITS) == -1
+                    assert (int(record.freed), int(record.errors)) == (freed, 1)
+                assert int(record.consumed) == consumed
+
+
+def test_receiver_over_all_states_and_inputs() -> None:
+    size = 1 << BITS
+    for freed in range(size):
+        for behind in range(4):
+            for holding in range(4):
+                record = receiver((freed + holding) % size, freed, (freed - behind) % size)
+                assert cbfc.unreported(record, BITS) == behind
+                assert cbfc.held(record, BITS) == holding
+                assert cbfc.on_report(record, UPDATE_BITS) == freed % (1 << UPDATE_BITS)
+                assert cbfc.unreported(record, BITS) == 0
+                cbfc.on_receive(record, 2, BITS)
+                assert cbfc.held(record, BITS) == holding + 2 == int(record.peak)
+                cbfc.on_free(record, holding + 2, BITS)
+                assert cbfc.held(record, BITS) == 0
+                assert int(record.peak) == holding + 2
+
+
+@given(
+    st.integers(1, 7),
+    st.integers(0, (1 << 20) - 1),
+    st.lists(st.tuples(st.sampled_from(["send", "free", "report", "arrive"]), st.integers(1, 7)), max_size=200),
+)
+def test_two_ends_never_overrun_the_buffer_and_recover_every_credit(limit: int, start: int, steps: list[tuple[str, int]]) -> None:
+    tx, rx = sender(start, start, limit), receiver(start, start, start)
+    buffer: list[int] = []
+    updates: list[int] = []
+    for step, n in steps:
+        if step == "send" and cbfc.may_send(tx, n, 20):
+            cbfc.on_send(tx, n, 20)
+            cbfc.on_receive(rx, n, 20)
+            buffer.append(n)
+        elif step == "free" and buffer:
+            cbfc.on_free(rx, buffer.pop(0), 20)
+        elif step == "report" and cbfc.unreported(rx, 20):
+            updates.append(int(cbfc.on_report(rx, 15)))
+        elif step == "arrive" and updates:
+            assert cbfc.on_update(tx, updates.pop(0), 20, 15) >= 0
+        assert sum(buffer) <= limit
+        assert sum(buffer) == cbfc.held(rx, 20)
+        assert sum(buffer) <= cbfc.used(tx, 20)
+    while buffer:
+        cbfc.on_free(rx, buffer.pop(0), 20)
+    if cbfc.unreported(rx, 20):
+        updates.append(int(cbfc.on_report(rx, 15)))
+    for low in updates:
+        assert cbfc.on_update(tx, low, 20, 15) >= 0
+    assert cbfc.used(tx, 20) == 0
