@@ -1,9 +1,8 @@
 """Which experts a token goes to: balanced or Zipf-skewed, group-limited or free; the same seed gives the same choice.
 
 *Balanced* deals experts from shuffled decks, one after the other, token by token through all GPUs: after any whole deck every
-expert has received the same number of tokens, and never do two differ by more than one. Group-limited, they differ by two at most
-where ``top_k`` is a multiple of ``top_groups``, else by a few. Who meets whom in a token is random, as with a trained router
-whose load is balanced.
+expert has received the same number of tokens, and never do two differ by more than one (group-limited: by two, in all that was
+tried). Who meets whom in a token is random, as with a trained router whose load is balanced.
 
 *Zipf* gives the expert of popularity rank r (1 = most popular; the seed shuffles ranks over experts) the weight r^-s and draws a
 token's experts one after the other without replacement, which an exponential race does for all at once: the ``top_k`` smallest
@@ -84,12 +83,12 @@ def _balanced(layer: MoeLayer, ranks: int) -> Iterator[I4]:
     per_group = model.experts // model.groups
     of_groups = Dealer(model.groups, rng)
     in_group = [Dealer(per_group, rng) for _ in range(model.groups)]
-    share, extra = divmod(model.top_k, model.top_groups)
-    slot = np.arange(model.top_groups)
-    for rank in range(ranks):
-        group = of_groups.deal(np.full(tokens, model.top_groups, np.int64))
-        token = rank * tokens + np.arange(tokens)[:, None]
-        sizes = (share + ((token + slot) % model.top_groups < extra)).ravel()
+    open_groups = min(model.top_groups, model.top_k)
+    share, extra = divmod(model.top_k, open_groups)
+    extras = np.zeros(model.groups, np.int64)
+    for _ in range(ranks):
+        group = of_groups.deal(np.full(tokens, open_groups, np.int64))
+        sizes = share + _extra(group.reshape(tokens, open_groups), extra, extras).ravel()
         at = np.cumsum(sizes) - sizes
         out = np.empty(tokens * model.top_k, np.int32)
         for g, dealer in enumerate(in_group):
@@ -98,6 +97,17 @@ def _balanced(layer: MoeLayer, ranks: int) -> Iterator[I4]:
             within = np.arange(int(hands.sum())) - np.repeat(np.cumsum(hands) - hands, hands)
             out[np.repeat(at[mine], hands) + within] = g * per_group + dealer.deal(hands)
         yield out.reshape(tokens, model.top_k)
+
+
+def _extra(group: I4, extra: int, extras: I8) -> I8:
+    """Return where a token takes one expert more: in the ``extra`` of its groups that did so least (``extras``, counted here)."""
+    out = np.zeros(group.shape, np.int64)
+    if extra:
+        for row, groups in zip(out, group, strict=True):
+            slots = np.argsort(extras[groups], kind="stable")[:extra]
+            row[slots] = 1
+            extras[groups[slots]] += 1
+    return out
 
 
 def popularity(experts: int, exponent: float, seed: int) -> F8:
