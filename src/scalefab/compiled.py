@@ -40,7 +40,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _UNUSED_DAYS = 30
 _PACKAGE = Path(__file__).resolve().parent
-_COMPILED_ROOMS = ("protocol", "simulator")  # rooms with compiled functions, or constants that these freeze
+_COMPILED_ROOMS = ("protocol", "workload", "simulator")  # rooms with compiled functions, or constants that these freeze
 
 
 def jit_enabled() -> bool:

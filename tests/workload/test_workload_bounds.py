@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from workload_domain import GB, fabric, graph_of
 
+from scalefab.compiled import jit_enabled
 from scalefab.protocol.profile import Kind
 from scalefab.workload.bounds import DEPENDENCY_CHAIN, PLANES, SINK_PORTS, SOURCE_PORTS, TARGET_MEMORY, bound
 from scalefab.workload.builder import GraphBuilder
@@ -143,6 +144,7 @@ def test_answers_of_stores_count():
     assert cut(one_each, SOURCE_PORTS).ps == 10 * max(1024 * (112 + 20), 8 * 1024 * 84)
 
 
+@pytest.mark.skipif(not jit_enabled(), reason="a speed test of compiled code")
 def test_million_operations_in_two_seconds():
     on = fabric(1024, ports=8, planes=8)
     graph = graph_of(Collective("w2", size_bytes=1024 << 16), endpoints=1024)

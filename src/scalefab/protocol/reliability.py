@@ -18,9 +18,8 @@ else behind. Go-back-N and 16-bit PSN: `sib` (SUE); window, ACK pacing and servi
 
 from __future__ import annotations
 
-from typing import Any
-
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
