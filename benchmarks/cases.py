@@ -25,6 +25,7 @@ fabric:
   frame_max: {frame_max}B
 workload:
   - {workload}
+run: {{pack: {pack}}}
 """
 
 
@@ -53,10 +54,11 @@ class Case:
     gpus: int
     workload: str
     checks: Callable[[Scenario, Result], tuple[Check, ...]]
+    pack: str = "on"
 
     def text(self, frame_max: int) -> str:
         """Return the scenario file."""
-        return FABRIC.format(name=self.id.lower(), gpus=self.gpus, frame_max=frame_max, workload=self.workload)
+        return FABRIC.format(name=self.id.lower(), gpus=self.gpus, frame_max=frame_max, workload=self.workload, pack=self.pack)
 
 
 def _speed(result: Result, least_per_s: float) -> tuple[Check, ...]:
@@ -75,6 +77,26 @@ def _w1(_scenario: Scenario, result: Result) -> tuple[Check, ...]:
     return (
         Check("completion above its bound, at most 3 %", bound_us, bound_us * 1.03, result.completion_ps / 1e6, "us"),
         *_speed(result, 2e6),
+    )
+
+
+def _w2(_scenario: Scenario, result: Result) -> tuple[Check, ...]:
+    bound_us = result.bound_ps / 1e6
+    return (
+        Check("completion above its bound, at most 3 %", bound_us, bound_us * 1.03, result.completion_ps / 1e6, "us"),
+        Check("peak memory", 0, 1000, result.peak_MB, "MB"),
+        *_speed(result, 1e6),
+    )
+
+
+def _w4(_scenario: Scenario, result: Result) -> tuple[Check, ...]:
+    frames = 64 * 63 * 128  # each way: 64 KiB a pair in 512 B stores, and as many answers
+    # The uplink carries requests of 512 + 48 + 20 B and answers of 84 B: the bound counts both.
+    bound_us = result.bound_ps / 1e6
+    return (
+        Check("data frames, stores and answers", 2 * frames, 2 * frames, result.frames, ""),
+        Check("completion above its bound, at most 10 %", bound_us, bound_us * 1.10, result.completion_ps / 1e6, "us"),
+        *_speed(result, 1e6),
     )
 
 
@@ -100,6 +122,15 @@ CASES = {
             64,
             "all_reduce: {size: 256MiB, algorithm: ring, chunks: 64}",
             _w3,
+        ),
+        Case("W2", "1024 GPUs on one flat switch, all-to-all 64 KiB a pair", 1024, "all_to_all: {bytes_per_pair: 64KiB}", _w2),
+        Case(
+            "W4",
+            "W1's fabric, 64 KiB a pair as 512 B stores with responses, one transaction a frame",
+            64,
+            "all_to_all: {bytes_per_pair: 64KiB, operation: store, transaction: 512B, posted: false}",
+            _w4,
+            pack="off",
         ),
     )
 }

@@ -14,6 +14,7 @@ from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS, UPDATE_BITS
 from ..protocol.operations import ORDERED_SET_BYTES
 from .calendar import push
+from .recorder import gap_free_ps, record_hop, record_update
 from .records import EGRESS, NOT_BLOCKED, ON_CREDIT, ON_WINDOW, SLOT, State
 
 
@@ -136,6 +137,7 @@ def send_update(S: State, q: int, leave_ps: int) -> None:
     else:
         u.vc1 = second
         u.c1 = cbfc.on_report(S.receiver[q, second], UPDATE_BITS)
+    record_update(S, q, leave_ps, u)
     port.cf_due_ps = -1
     for vc in range(4):
         if cbfc.unreported(S.receiver[q, vc], COUNTER_BITS) > 0:
@@ -289,3 +291,5 @@ def occupy(S: State, a: int, frame: Any, start_ps: int) -> None:
     else:
         port.ack_frames += 1
     add_load(S, a, start_ps if start_ps > k.now_ps else k.now_ps, wire)
+    if frame.trace_row >= 0:
+        record_hop(S, a, frame, start_ps, gap_free_ps(port.free_ps, port.num, port.den))

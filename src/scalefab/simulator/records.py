@@ -49,6 +49,7 @@ FRAME = np.dtype(
         ("window_ps", _i8),
         ("arbiter_ps", _i8),
         ("hold_ps", _i8),  # waited in switches for credits
+        ("trace_row", _i4),  # its row in the trace, -1
     ],
     align=True,
 )
@@ -253,6 +254,17 @@ KERNEL = np.dtype(
         # releases by start time
         ("release_at", _i4),
         ("dormant", _i8),  # operations that still need an event to start
+        # trace
+        ("numbered", _i8),  # frames sent, DATA and ACK
+        ("trace_room", _i4),
+        ("traced", _i4),
+        ("traced_runs", _i4),
+        ("hops", _i4),
+        ("updates", _i4),
+        ("sample_room", _i4),
+        ("sampled", _i4),
+        ("sample_of", _i8),
+        ("sample_salt", _i8),
         # results
         ("sent", _i8),
         ("delivered", _i8),
@@ -303,3 +315,8 @@ class State(NamedTuple):
     stage_ps: Any  # int64[stages]
     latency: Any  # int64[bins]: histogram of frame latencies
     load: Any  # int64[ports, bins]: wire bytes
+    sample: Any  # trace.SAMPLE[rows]
+    traced: Any  # trace.TRACED[rows]
+    traced_run: Any  # trace.TRACED_RUN[rows]
+    hop: Any  # trace.HOP[rows]
+    update: Any  # trace.UPDATE[rows]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
 from ..workload.graph import OperationGraph
+from .trace import Trace
 
 I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
@@ -135,6 +136,7 @@ class Result:
     compile_s: float
     peak_MB: float
     notes: tuple[str, ...] = ()
+    trace: Trace | None = None
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -20,6 +20,7 @@ from .records import State
 from .result import OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, grow, make_state
 from .start import schedule_start
+from .trace import Trace
 
 _NEVER_PS = 1 << 62
 _SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
@@ -201,6 +202,23 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         compile_s=run.compile_s,
         peak_MB=peak_memory_MB(),
         notes=_notes(scenario, reason),
+        trace=_trace(state),
+    )
+
+
+def _trace(state: State) -> Trace:
+    k = state.kernel[0]
+
+    def rows(name: str, count: int) -> Any:
+        return getattr(state, name)[: int(count)].view(np.ndarray)
+
+    return Trace(
+        sample_of=int(k.sample_of),
+        sample=rows("sample", k.sampled),
+        frames=rows("traced", k.traced),
+        runs=rows("traced_run", k.traced_runs),
+        hops=rows("hop", k.hops),
+        updates=rows("update", k.updates),
     )
 
 

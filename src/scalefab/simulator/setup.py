@@ -17,6 +17,7 @@ from ..protocol.reliability import SESSION
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from . import records as rec
+from . import trace
 from .calendar import BUCKETS
 from .result import Stage
 
@@ -324,6 +325,11 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
     k.dormant = dormant
+    expected = int(units.sum())
+    k.sample_room = min(options.sample_frames, expected + len(graph))
+    k.sample_of = max(1, -(-2 * expected // max(1, options.sample_frames)))  # requests, and at most as many answers
+    k.sample_salt = options.seed * 0x9E3779B1 % (1 << 31)
+    k.trace_room = options.capture_frames
     k.completion_ps = 0
 
     return rec.State(
@@ -359,6 +365,11 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         stage_ps=np.zeros(len(Stage), np.int64),
         latency=np.zeros(LATENCY_BINS, np.int64),
         load=np.zeros((fabric.ports, LOAD_BINS), np.int64),
+        sample=_records(max(1, int(k.sample_room)), trace.SAMPLE),
+        traced=_records(max(1, options.capture_frames), trace.TRACED),
+        traced_run=_records(4 * options.capture_frames + 1024, trace.TRACED_RUN),
+        hop=_records(4 * options.capture_frames + 4, trace.HOP),
+        update=_records(4 * options.capture_frames + 4, trace.UPDATE),
     )
 
 

@@ -11,6 +11,7 @@ from ..protocol import reliability as rh
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.reliability import PSN_BITS
 from .ports import block, credit_mark, flush_update, kick, line_ps, occupy, settle, unblock, update_arrival_ps, window_mark
+from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_WINDOW, PARKED, State
 from .switch import forward
 from .target import enter_ring
@@ -342,6 +343,7 @@ def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
     f.ack_session = s
     f.ack_psn = rh.on_ack_sent(session, PSN_BITS)
     k.ack_frames += 1
+    record_frame(S, f)
     occupy(S, a, f, start_ps)
     forward(S, a, i, start_ps)
 
@@ -372,6 +374,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
             break
     k.sent += 1
     k.wire_bytes += f.size_bytes + ops.WIRE_EXTRA_BYTES
+    record_frame(S, f)
     S.deficit[a, vc] -= f.size_bytes + ops.WIRE_EXTRA_BYTES
     S.burst[a, vc] += 1
     if flow.reply_head < 0 and flow.share_head < 0:

@@ -10,6 +10,7 @@ from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .ports import credit_mark, free_buffer, kick, window_mark
+from .recorder import record_sample
 from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ, State
 
 
@@ -290,6 +291,8 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         free_buffer(S, a, f.vc, f.credits, now_ps)
     k.delivered += 1
     k.executed_bytes += f.payload_bytes
+    if k.sample_room > 0:
+        record_sample(S, f, visible)
     account(S, f, now_ps, begin, visible)
     execute(S, a, s, f.answer, f.op, f.first, f.count, visible)
     n = f.more
