@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simulated import bare, run_bare
 
+from scalefab.protocol.operations import Kind
 from scalefab.scenario import parse_scenario, read_scenario
 from scalefab.simulator.result import Result, Status
 from scalefab.simulator.run import simulate
+from scalefab.workload.builder import GraphBuilder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -101,6 +104,21 @@ def test_throughput_is_credits_over_the_round_trip(frames_of_buffer: int, delay_
     fastest_ps = max(count * frame_ps, (rounds - 1) * shortest_ps)
     slowest_ps = math.ceil(rounds) * max(frames_of_buffer * frame_ps, longest_ps) * 1.005 + one_way_ps + longest_ps
     assert fastest_ps <= result.completion_ps <= slowest_ps
+
+
+def test_an_output_is_shared_by_bytes_whatever_the_frame_sizes() -> None:
+    """Three senders to one: full frames, frames of 256 B data and of 32 B data; each gets a third of the line in wire bytes."""
+    scenario = bare("incast: {bytes: 1MiB, dst: 0}", "run.until=100us", gpus=4, pack="off")
+    builder = GraphBuilder(1984, 4)
+    group = builder.group("mixed", "mixed", 1, 4)
+    for src, message in ((1, 0), (2, 256), (3, 32)):
+        builder.operations(Kind.PUT, [src], [0], [8 << 20], group=group, chunk=message)
+    result = simulate(dataclasses.replace(scenario, graph=builder.build()))
+    sample = result.trace.sample if result.trace else np.zeros(0)
+    settled = sample[sample["executed_ps"] > 20_000_000]  # after the first microseconds every buffer is full
+    wire = [int((settled["size_bytes"][settled["src"] == src] + 20).sum()) for src in (1, 2, 3)]
+    assert max(wire) / min(wire) < 1.02
+    assert sum(wire) * 10 == pytest.approx(80_000_000, rel=0.01)
 
 
 def test_a_memory_slower_than_the_ports_limits_and_loses_nothing() -> None:

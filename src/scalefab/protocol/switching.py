@@ -2,7 +2,7 @@
 
 Look-up: ``dst_id`` gives the ports of the endpoint, the member is the port (stack, port) of the frame's entropy; a switch never
 picks another one. Cut-through with the FCS known first: first bit out >= max(first bit in + latency, last bit in). Arbiter: VC 3
-strictly first, the others round robin by bytes; inputs of a VC round robin by frame. Origin: `own`; the latency is `sib` (SUE).
+strictly first, the others round robin by bytes, and so the inputs of a VC. Origin: `own`; the latency is `sib` (SUE).
 
 Bitmaps hold 32 inputs a word in signed 64-bit integers, so no word is ever negative, compiled or not.
 """
@@ -63,6 +63,13 @@ def next_input(bits: Any, row: int, words: int, last: int) -> int:
             w = 0
         word = bits[row, w]
     return -1
+
+
+@compiled
+def is_waiting(bits: Any, row: int, index: int) -> bool:
+    """Return whether an input has a frame waiting."""
+    i = int(index)
+    return bits[row, i >> 5] & (1 << (i & 31)) != 0
 
 
 @compiled

@@ -296,6 +296,7 @@ class State(NamedTuple):
     voq_head: Any  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
     voq_tail: Any
     voq_bits: Any  # int64[switch ports * 4, words]
+    voq_deficit: Any  # int32[switch ports * 4, inputs]: bytes an input may still send in its turn
     voq_last: Any  # int32[switch ports * 4]
     ring_head: Any  # int32[endpoint ports, 3]: session + 1, 0 = empty
     ring_tail: Any

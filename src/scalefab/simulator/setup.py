@@ -346,6 +346,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         voq_head=np.zeros((switch_ports * 4, inputs), np.int32),
         voq_tail=np.zeros((switch_ports * 4, inputs), np.int32),
         voq_bits=np.zeros((switch_ports * 4, words), np.int64),
+        voq_deficit=np.zeros((switch_ports * 4, inputs), np.int32),
         voq_last=np.full(switch_ports * 4, -1, np.int32),
         ring_head=np.zeros((endpoint_ports, 3), np.int32),
         ring_tail=np.zeros((endpoint_ports, 3), np.int32),

@@ -7,7 +7,7 @@ from typing import Any
 from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.operations import ORDERED_SET_BYTES, PREAMBLE_BYTES, VC_CONTROL
+from ..protocol.operations import ORDERED_SET_BYTES, PREAMBLE_BYTES, VC_CONTROL, WIRE_EXTRA_BYTES
 from .calendar import push
 from .ports import block, credit_mark, flush_update, hold_buffer, kick, line_ps, occupy, settle, unblock, update_arrival_ps
 from .records import DELIVER, ON_CREDIT, State
@@ -93,8 +93,18 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
 
 @compiled
 def candidate(S: State, a: int, row: int, vc: int) -> int:
-    """Return the input whose frame VC ``vc`` of output ``a`` would send next: -1 = none waits, -2 = no credits for it."""
-    j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, S.voq_last[row + vc])
+    """Return the input whose frame VC ``vc`` of output ``a`` would send next: -1 = none waits, -2 = no credits for it.
+
+    Deficit round robin by bytes: an input keeps its turn while what is left of it covers the frame at its head.
+    """
+    j = S.voq_last[row + vc]
+    left = S.voq_deficit[row + vc, j] if j >= 0 else 0
+    if (
+        left <= 0
+        or not switching.is_waiting(S.voq_bits, row + vc, j)
+        or left < S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
+    ):
+        j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, j)
     if j >= 0 and not cbfc.may_send(S.sender[a, vc], S.frame[S.voq_head[row + vc, j] - 1].credits, COUNTER_BITS):
         return -2
     return j
@@ -135,7 +145,7 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
             return
         port.turn = vc
         j = j0 if vc == 0 else (j1 if vc == 1 else j2)
-        S.deficit[a, vc] -= S.frame[S.voq_head[row + vc, j] - 1].size_bytes + 20
+        S.deficit[a, vc] -= S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
     send(S, a, row + vc, j, start_ps)
 
 
@@ -157,10 +167,15 @@ def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     port = S.port[a]
     i = S.voq_head[row, j] - 1
     f = S.frame[i]
+    wire = f.size_bytes + WIRE_EXTRA_BYTES
+    if S.voq_deficit[row, j] < wire:  # its turn begins; a turn is at least the largest frame
+        S.voq_deficit[row, j] += S.kernel[0].quantum_bytes
+    S.voq_deficit[row, j] -= wire
     S.voq_last[row] = j
     S.voq_head[row, j] = f.next + 1
     if f.next < 0:
         switching.mark_empty(S.voq_bits, row, j)
+        S.voq_deficit[row, j] = 0
     port.queued -= 1
     waited = start_ps - f.stage_ps
     hold = port.credit_wait_ps - f.mark_ps
