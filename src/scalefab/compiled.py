@@ -108,6 +108,12 @@ def compiled(function: _F) -> _F:
     return numba.njit(nogil=True)(function)
 
 
+def interpreted(function: _F) -> _F:
+    """Return a compiled function as Python runs it: for few calls, where compiling would take longer than they do."""
+    plain: _F = getattr(function, "py_func", function)
+    return plain
+
+
 def compiled_entry(function: _F) -> _F:
     """Compile an entry kernel and keep it on disk; it runs without the GIL."""
     if not jit_enabled():

@@ -134,3 +134,23 @@ class RunInterrupted(ScalefabError):
 
     code = "INTERRUPTED"
     exit_code = ExitCode.INTERRUPTED
+
+
+class MissingExtraError(ScalefabError):
+    """What was asked for needs a package that is not installed.
+
+    Attributes
+    ----------
+    package
+        What is missing.
+    extra
+        The extra of this package that brings it.
+    """
+
+    code = "MISSING_EXTRA"
+    exit_code = ExitCode.INPUT
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed; expected: pip install 'scalefab[{extra}]'")

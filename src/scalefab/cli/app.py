@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,15 @@ Exit codes:
   5  interrupted or stopped at run.until; the partial result is valid
 
 The result goes to stdout, everything else to stderr."""
+
+
+
+class TimelineForm(StrEnum):
+    """Forms of a timeline."""
+
+    CHROME = "chrome"
+    PERFETTO = "perfetto"
+
 
 app = typer.Typer(
     name="scalefab",
@@ -67,12 +77,70 @@ def run(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no tables.")] = False,
+    capture: Annotated[
+        int,
+        typer.Option("--capture", metavar="N", min=0, max=1_000_000, help="Write the first N frames as capture.pcapng.", show_default=False),
+    ] = 0,
+    capture_phy: Annotated[
+        bool, typer.Option("--capture-phy", help="With --capture: preambles and ordered sets too, on interfaces PORT.phy.")
+    ] = False,
+    frames: Annotated[
+        int, typer.Option("--frames", metavar="N", min=0, max=1_000_000, help="Rows of the sample of frames in frames.csv, at most.")
+    ] = 50_000,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Write the tables as Parquet too (extra 'parquet').")] = False,
 ) -> int:
     """Simulate a scenario; print the verdict; write a run folder with report.html, tables and manifest."""
-    from .run import run_scenario
+    from .run import Kept, run_scenario
+
+    kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet)
+    with _interruptible():
+        return run_scenario(file, overrides or (), kept=kept, json_wanted=json, quiet=quiet)
+
+
+_Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
+
+
+@app.command(epilog=_EPILOG, short_help="Draw the report of a run again.")
+def report(run: _Run) -> int:
+    """Draw the report of a run again from what its folder keeps, in place."""
+    from .stored import draw_again
 
     with _interruptible():
-        return run_scenario(file, overrides or (), out=out, json_wanted=json, quiet=quiet)
+        return draw_again(run)
+
+
+@app.command(epilog=_EPILOG, short_help="Show what differs between two runs.")
+def compare(
+    before: _Run,
+    after: _Run,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the comparison as one HTML file too.", show_default=False)
+    ] = None,
+) -> int:
+    """Show changed settings beside changed results of two runs; what a machine needed for them is told, not counted."""
+    from .stored import compare_runs
+
+    with _interruptible():
+        return compare_runs(before, after, json_wanted=json, html=html)
+
+
+@app.command(epilog=_EPILOG, short_help="Write the first part of a run as a timeline.")
+def timeline(
+    run: _Run,
+    form: Annotated[
+        TimelineForm, typer.Option("--format", help="Chrome JSON, or native Perfetto (extra 'perfetto').")
+    ] = TimelineForm.CHROME,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Default: timeline.json or timeline.pftrace in RUN.", show_default=False),
+    ] = None,
+) -> int:
+    """Write the first part of a run as a timeline for ui.perfetto.dev: frames on lines, operations, credits, buffers."""
+    from .stored import write_timeline
+
+    with _interruptible():
+        return write_timeline(run, form, out)
 
 
 @app.command(epilog=_EPILOG, short_help="Validate a scenario without running it.")

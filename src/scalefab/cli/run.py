@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..errors import ExitCode
+from ..errors import ExitCode, InputError, Problem
 from .output import complain, note, say, warn
 from .progress import make_reporter
 
@@ -21,7 +22,21 @@ if TYPE_CHECKING:
     from ..simulator.verdict import Verdict
 
 
-def run_scenario(file: Path, overrides: Sequence[str], *, out: Path | None, json_wanted: bool, quiet: bool) -> ExitCode:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a run keeps, and where (``out`` None = a folder of its own below ``runs``).
+
+    ``capture_frames`` 0 = no capture; ``sample_frames`` = most rows of frames.csv.
+    """
+
+    out: Path | None
+    capture_frames: int = 0
+    capture_phy: bool = False
+    sample_frames: int = 50_000
+    parquet: bool = False
+
+
+def run_scenario(file: Path, overrides: Sequence[str], *, kept: Kept, json_wanted: bool, quiet: bool) -> ExitCode:
     """Run one scenario and return the verdict's exit code.
 
     The run folder is made before the run, so that an hour of simulation cannot end without a place for its result.
@@ -35,15 +50,39 @@ def run_scenario(file: Path, overrides: Sequence[str], *, out: Path | None, json
     from ..scenario import read_scenario
 
     started = datetime.now(UTC)
-    scenario = read_scenario(file, overrides)
+    scenario = _recording(read_scenario(file, overrides), kept)
     for text in scenario.warnings:
         warn(text)
-    folder = reserve_folder(out, scenario.name, started)
+    folder = reserve_folder(kept.out, scenario.name, started)
     try:
         result = _simulate(scenario, quiet)
-        return _tell(scenario, result, folder, started, json_wanted=json_wanted, quiet=quiet)
+        return _tell(scenario, result, folder, started, kept, json_wanted=json_wanted, quiet=quiet)
     finally:
         folder.abandon()
+
+
+def _recording(scenario: Scenario, kept: Kept) -> Scenario:
+    """Return the scenario with what is to be recorded, after making sure that it can be written.
+
+    Raises
+    ------
+    InputError
+        ``--capture-phy`` without ``--capture``, or a header stack that only has sizes.
+    MissingExtraError
+        No package writes Parquet.
+    """
+    from ..report.capturefile import require_capture
+    from ..report.parquet import require_parquet
+
+    options = replace(scenario.options, sample_frames=kept.sample_frames)
+    if kept.capture_frames:
+        require_capture(scenario.fabric_spec.header_stack)
+        options = replace(options, capture_frames=kept.capture_frames)
+    elif kept.capture_phy:
+        raise InputError([Problem("--capture-phy without frames to capture", "--capture N beside it", key="--capture-phy")])
+    if kept.parquet:
+        require_parquet()
+    return replace(scenario, options=options)
 
 
 def _simulate(scenario: Scenario, quiet: bool) -> Result:
@@ -58,11 +97,11 @@ def _simulate(scenario: Scenario, quiet: bool) -> Result:
 
 
 def _tell(
-    scenario: Scenario, result: Result, folder: RunFolder, started: datetime, *, json_wanted: bool, quiet: bool
+    scenario: Scenario, result: Result, folder: RunFolder, started: datetime, kept: Kept, *, json_wanted: bool, quiet: bool
 ) -> ExitCode:
     """Print first, then write: a full disk must not swallow the verdict."""
     from ..report.record import flat_object, make_manifest
-    from ..report.runfolder import write_run
+    from ..report.runfolder import Capture, Extras, write_run
     from ..simulator.verdict import judge
 
     verdict = judge(result)
@@ -84,7 +123,9 @@ def _tell(
         started_utc=started.isoformat(timespec="seconds"),
         package_version=__version__,
     )
-    report = write_run(folder, scenario, result, verdict, flat, manifest)
+    wanted = Capture.FRAMES_AND_PHY if kept.capture_phy else Capture.FRAMES
+    extras = Extras(kept.parquet, wanted if kept.capture_frames else Capture.NONE)
+    report = write_run(folder, scenario, result, verdict, flat, manifest, extras)
     if not quiet:
         note(f"report: {report}")
     return verdict.exit_code

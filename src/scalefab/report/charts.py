@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simulator.metrics import frame_latency_cdf, is_uplink, operation_latencies_ps
+from ..simulator.focus import Direction, find_focus, load_by_gpu
+from ..simulator.metrics import frame_latency_cdf, operation_latencies_ps
 from ..simulator.result import Result
 from .palette import DARK, LIGHT, RAMP_DARK, RAMP_LIGHT
 
@@ -19,7 +20,12 @@ _PS_PER_US = 1e6
 
 def chart_data(result: Result) -> dict[str, Any]:
     """Return everything that the page's script draws: link load over time by GPU and direction, latency CDFs, colours."""
-    return {"load": load_over_time(result), "latency": latency_curves(result), "themes": _themes()}
+    return {
+        "focus": focus_curves(result),
+        "load": load_over_time(result),
+        "latency": latency_curves(result),
+        "themes": _themes(),
+    }
 
 
 def _themes() -> dict[str, Any]:
@@ -35,7 +41,6 @@ def load_over_time(result: Result) -> dict[str, Any]:
     fabric = result.fabric
     bins = result.link_load.shape[1]
     bin_s = result.link_load_bin_ps / 1e12
-    up = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.paths)
     rows = ceil(fabric.endpoints / _MOST_ROWS)
     columns = ceil(bins / _MOST_BINS)
     data: dict[str, Any] = {
@@ -43,11 +48,30 @@ def load_over_time(result: Result) -> dict[str, Any]:
         "rows": list(range(0, fabric.endpoints, rows)),
         "time_us": [round((start + min(columns, bins - start) / 2) * bin_s * 1e6, 6) for start in range(0, bins, columns)],
     }
-    for name, ports in (("out", up), ("into", fabric.port_peer[up])):
-        capacity = (fabric.port_rate_bps[ports].sum(axis=1) / 8 * bin_s)[:, None]
-        share = result.link_load[ports].sum(axis=1) / capacity if bin_s > 0 else np.zeros((fabric.endpoints, bins))
+    for name, direction in (("out", Direction.OUT), ("into", Direction.INTO)):
+        share = load_by_gpu(result, direction)
         data[name] = np.round(100 * _averaged(_averaged(share, rows, 0), columns, 1), 1).tolist()
     return data
+
+
+def focus_curves(result: Result) -> dict[str, Any] | None:
+    """Return the busiest GPU and the mean over time, percent of line rate, and bytes by GPU; None when nothing was sent."""
+    focus = find_focus(result)
+    if focus is None:
+        return None
+    bins = len(focus.mean)
+    together = ceil(bins / _MOST_BINS)
+    starts = range(0, bins, together)
+    return {
+        "gpu": focus.gpu,
+        "verb": focus.direction.value,
+        "time_us": [round((start + min(together, bins - start) / 2) * focus.bin_ps / _PS_PER_US, 6) for start in starts],
+        "busiest": np.round(100 * _averaged(focus.busiest, together, 0), 1).tolist(),
+        "other_verb": focus.direction.opposite.value,
+        "other": np.round(100 * _averaged(focus.other, together, 0), 1).tolist(),
+        "mean": np.round(100 * _averaged(focus.mean, together, 0), 1).tolist(),
+        "mebibytes": np.round(focus.bytes_by_gpu / (1 << 20), 3).tolist(),
+    }
 
 
 def _averaged(values: NDArray[np.float64], together: int, axis: int) -> NDArray[np.float64]:
@@ -56,7 +80,8 @@ def _averaged(values: NDArray[np.float64], together: int, axis: int) -> NDArray[
         return values
     starts = np.arange(0, values.shape[axis], together)
     counts = np.diff(np.append(starts, values.shape[axis]))
-    shape = (-1, 1) if axis == 0 else (1, -1)
+    shape = [1] * values.ndim
+    shape[axis] = -1
     return np.asarray(np.add.reduceat(values, starts, axis=axis) / counts.reshape(shape))
 
 

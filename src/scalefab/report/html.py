@@ -12,10 +12,11 @@ from ..simulator.result import Result
 from ..simulator.verdict import Verdict
 from . import sections
 from .charts import chart_data, inline_json
-from .palette import DARK, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
+from .lanes import lanes_section
+from .palette import DARK, GROUPS_DARK, GROUPS_LIGHT, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
 
 if TYPE_CHECKING:
-    from ..scenario.scenario import Scenario
+    from .subject import Subject
 
 _FOOTER = (
     "EthLink here is an open profile: it follows what was published and fills the gaps by choices of its own; "
@@ -23,7 +24,7 @@ _FOOTER = (
 )
 
 
-def render_html(scenario: Scenario, result: Result, verdict: Verdict, manifest: dict[str, Any]) -> str:
+def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: dict[str, Any]) -> str:
     """Return the whole report as one document.
 
     The page may load nothing and run nothing but its own two scripts (a content security policy with their hashes), so a
@@ -34,8 +35,10 @@ def render_html(scenario: Scenario, result: Result, verdict: Verdict, manifest: 
     plotly, own = get_plotlyjs(), _asset("report.js")
     parts = (
         sections.verdict_section(scenario, verdict),
+        sections.focus_section(result),
         sections.bound_section(result, verdict),
         sections.groups_section(verdict),
+        lanes_section(result),
         sections.fabric_section(result),
         sections.links_section(verdict),
         sections.lost_time_section(result, verdict),
@@ -48,7 +51,7 @@ def render_html(scenario: Scenario, result: Result, verdict: Verdict, manifest: 
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_policy(plotly, own)}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
-            f"<title>{escape(scenario.name)} - scalefab</title><style>{_style()}</style></head><body>",
+            f"<title>{escape(scenario.name)} - scalefab</title><style>{page_style()}</style></head><body>",
             sections.header(scenario, result, verdict, manifest),
             "<main><noscript><p>The charts need JavaScript; all tables and drawings are here without it.</p></noscript>",
             *parts,
@@ -63,8 +66,9 @@ def _asset(name: str) -> str:
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _style() -> str:
-    light, dark = css_variables(LIGHT, RAMP_LIGHT), css_variables(DARK, RAMP_DARK)
+def page_style() -> str:
+    """Return the style of a page: colours of both schemes and our own sheet."""
+    light, dark = css_variables(LIGHT, RAMP_LIGHT, GROUPS_LIGHT), css_variables(DARK, RAMP_DARK, GROUPS_DARK)
     return (
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{ramp_classes()}{_asset('report.css')}"

@@ -26,12 +26,17 @@ DARK = {
 RAMP_LIGHT = ("#edf1f5", "#dbe5ef", "#c2d6e8", "#a3c3df", "#7fadd4", "#5b95c8", "#3d7cb8", "#2763a2", "#184b86", "#0c3264")
 RAMP_DARK = ("#1c2630", "#20344a", "#244363", "#2a547c", "#336896", "#437daf", "#5c94c4", "#7dadd6", "#a5c8e6", "#d3e6f6")
 
+# Groups of operations: hues that stay apart for the colour-blind as far as eight can; the accent stays free for what to look at.
+GROUPS_LIGHT = ("#2f6fb0", "#2a8f83", "#7d5bb5", "#a8801c", "#5b8c2a", "#b0578d", "#4b6478", "#8a6d5a")
+GROUPS_DARK = ("#5b9bd8", "#55bdb0", "#a98be0", "#d3aa4a", "#8fbf5c", "#d98bb9", "#8ea6b8", "#b89a86")
+
 _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
 
-def css_variables(colours: dict[str, str], ramp: tuple[str, ...]) -> str:
-    """Return the colours as CSS custom properties, ``--ink`` and ``--q0`` .. ``--q9``."""
+def css_variables(colours: dict[str, str], ramp: tuple[str, ...], groups: tuple[str, ...] = ()) -> str:
+    """Return the colours as CSS custom properties, ``--ink``, ``--q0`` .. ``--q9`` and, for ``groups``, ``--g0`` .. ``--g7``."""
     pairs = [*colours.items(), *((f"q{index}", colour) for index, colour in enumerate(ramp))]
+    pairs += [(f"g{index}", colour) for index, colour in enumerate(groups)]
     return "".join(f"--{name}:{colour};" for name, colour in pairs)
 
 

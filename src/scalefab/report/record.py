@@ -16,6 +16,7 @@ from ..simulator.verdict import Verdict
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
+    from .subject import Subject
 
 _PACKAGES = ("numpy", "numba", "pydantic", "plotly")
 
@@ -86,6 +87,7 @@ def make_manifest(
         "compile_s": round(result.compile_s, 6),
         "failures": list(verdict.failures),
         "warnings": list(dict.fromkeys((*scenario.warnings, *verdict.warnings))),
+        "scenario_warnings": list(scenario.warnings),
         "configuration": scenario.resolved,
         "origins": {key: {"kind": origin.kind, "where": origin.where} for key, origin in scenario.origins.items()},
     }
@@ -101,7 +103,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def flat_configuration(scenario: Scenario) -> list[tuple[str, str]]:
+def flat_configuration(scenario: Subject) -> list[tuple[str, str]]:
     """Return (dotted key, value as text) of every setting of the resolved configuration, in its order."""
     from ..scenario.resolved import leaves  # pydantic: only where a scenario was read anyway
 

@@ -8,20 +8,46 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, Problem
 from ..simulator.result import Result
-from ..simulator.verdict import Verdict
-from .csvfiles import write_links, write_lost_time, write_operations
+from ..simulator.tables import TableName
+from ..simulator.verdict import Verdict, judge
+from .capturefile import CAPTURE_FILE, write_capture
+from .csvfiles import write_table
 from .html import render_html
+from .parquet import write_parquet
+from .store import FLAT_FILE, MANIFEST_FILE, RESULT_FILE, SCENARIO_FILE, StoredRun, save_result
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
 
 RUNS = Path("runs")
+REPORT_FILE = "report.html"
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Capture(Enum):
+    """What goes into ``capture.pcapng``."""
+
+    NONE = "none"
+    FRAMES = "frames"  #: OEFH .. FCS, one interface a port
+    FRAMES_AND_PHY = "frames and phy"  #: besides, one interface a port with preambles and ordered sets
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a run folder holds only when it is asked for."""
+
+    parquet: bool = False
+    capture: Capture = Capture.NONE
+
+
+_NO_EXTRAS = Extras()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +116,13 @@ def _make_default(name: str, now: datetime) -> RunFolder:
 
 
 def write_run(
-    folder: RunFolder, scenario: Scenario, result: Result, verdict: Verdict, flat: dict[str, Any], manifest: dict[str, Any]
+    folder: RunFolder,
+    scenario: Scenario,
+    result: Result,
+    verdict: Verdict,
+    flat: dict[str, Any],
+    manifest: dict[str, Any],
+    extras: Extras = _NO_EXTRAS,
 ) -> Path:
     """Write everything of a run; the manifest comes last. Returns the path of the report.
 
@@ -100,14 +132,32 @@ def write_run(
         The disk is full or went away; files already written stay, the manifest is then missing.
     """
     root = folder.path
-    _put(root / "scenario.yaml", _text(scenario.text))
-    _put(root / "result.json", _json(flat))
-    _put(root / "operations.csv", lambda path: write_operations(path, result))
-    _put(root / "links.csv", lambda path: write_links(path, result))
-    _put(root / "lost_time.csv", lambda path: write_lost_time(path, result))
-    _put(root / "report.html", _text(render_html(scenario, result, verdict, manifest)))
-    _put(root / "manifest.json", _json(manifest))
-    return root / "report.html"
+    _put(root / SCENARIO_FILE, _text(scenario.text))
+    _put(root / FLAT_FILE, _json(flat))
+    for table in TableName:
+        _put(root / f"{table.value}.csv", partial(write_table, result=result, table=table))
+        if extras.parquet:
+            _put(root / f"{table.value}.parquet", partial(write_parquet, result=result, table=table))
+    if extras.capture is not Capture.NONE:
+        with_phy = extras.capture is Capture.FRAMES_AND_PHY
+        _put(root / CAPTURE_FILE, partial(write_capture, scenario=scenario, result=result, phy=with_phy))
+    _put(root / RESULT_FILE, partial(save_result, result=result))
+    _put(root / REPORT_FILE, _text(render_html(scenario, result, verdict, manifest)))
+    _put(root / MANIFEST_FILE, _json(manifest))
+    return root / REPORT_FILE
+
+
+def redraw(run: StoredRun) -> Path:
+    """Draw the report of a stored run again, in place. Returns its path.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be written.
+    """
+    path = run.path / REPORT_FILE
+    _put(path, _text(render_html(run.subject, run.result, judge(run.result), run.manifest)))
+    return path
 
 
 def _put(path: Path, write: Callable[[Path], None]) -> None:

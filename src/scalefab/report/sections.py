@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..simulator.advice import WAITING, percent
+from ..simulator.focus import BUSY, Direction, find_focus
 from ..simulator.result import STAGE_LABELS, Result, Status
 from ..simulator.verdict import Outcome, Verdict
 from ..units import format_rate, format_size, format_time
@@ -14,7 +15,7 @@ from .drawing import SIZE, disc_svg, legend_svg, make_discs, reading
 from .record import flat_configuration
 
 if TYPE_CHECKING:
-    from ..scenario.scenario import Scenario
+    from .subject import Subject
 
 _STATUS_TEXT = {
     Outcome.DONE: "done",
@@ -22,6 +23,9 @@ _STATUS_TEXT = {
     Outcome.NO_PROGRESS: "no progress",
     Outcome.FAILED: "failed",
 }
+
+
+_EVEN = 1.05  # own: below 5 % more than the mean nobody stands out
 
 
 def section(key: str, title: str, body: str, note: str = "", long: bool = False) -> str:
@@ -45,7 +49,7 @@ def bar(share: float, style: str = "") -> str:
     return f'<div class="track"><div class="fill {style}" style="width:{100 * min(1.0, max(0.0, share)):.2f}%"></div></div>'
 
 
-def header(scenario: Scenario, result: Result, verdict: Verdict, manifest: dict[str, Any]) -> str:
+def header(scenario: Subject, result: Result, verdict: Verdict, manifest: dict[str, Any]) -> str:
     """Return the title, what ran, and the four main figures."""
     spec, status = result.fabric.spec, verdict.outcome
     what = (
@@ -71,7 +75,7 @@ def header(scenario: Scenario, result: Result, verdict: Verdict, manifest: dict[
     )
 
 
-def verdict_section(scenario: Scenario, verdict: Verdict) -> str:
+def verdict_section(scenario: Subject, verdict: Verdict) -> str:
     """Return the ten lines, what is wrong first."""
     told = dict.fromkeys((*verdict.failures, *verdict.warnings, *scenario.warnings))
     callouts = "".join(f'<p class="callout">{escape(text)}</p>' for text in told)
@@ -92,6 +96,29 @@ def _words(text: str) -> str:
 def _suggestion(verdict: Verdict) -> str:
     settings = "".join(f" <code>--set {escape(setting)}</code>" for setting in verdict.suggestion.settings)
     return f"{_words(verdict.suggestion.text)}{':' if settings else ''}{settings}"
+
+
+def focus_section(result: Result) -> str:
+    """Return the busiest GPU beside the mean: what limits a skewed load, without reading a number."""
+    focus = find_focus(result)
+    if focus is None:
+        return ""
+    way = "into" if focus.direction is Direction.INTO else "out of"
+    if focus.ratio < _EVEN:
+        told = f"Even: no GPU {focus.direction.value} more than {focus.ratio:.2f} times the bytes of the mean GPU."
+    else:
+        told = f"GPU {focus.gpu} {focus.direction.value} {focus.ratio:.2f} times the bytes of the mean GPU."
+    if focus.busy_ps:
+        told += (
+            f" It works at {percent(BUSY, 0)} of its line rate or more for {format_time(focus.busy_ps)}; "
+            f"the others work at {percent(focus.mean_then, 0)} on average in that time."
+        )
+    body = (
+        f'<p class="{"callout" if focus.ratio >= _EVEN else "note"}">{_words(told)}</p>'
+        f'<div class="pair"><div><h3>Load over time</h3><div class="plot low" id="plot-focus"></div></div>'
+        f'<div><h3>Bytes {way} each GPU</h3><div class="plot low" id="plot-shares"></div></div></div>'
+    )
+    return section("focus", "Busiest GPU and the mean", body)
 
 
 def bound_section(result: Result, verdict: Verdict) -> str:
@@ -192,16 +219,16 @@ def lost_time_section(result: Result, verdict: Verdict) -> str:
 def latency_section(verdict: Verdict) -> str:
     """Return latencies of operations by kind and of data frames."""
     rows = [
-        (escape(row.name), str(row.count), format_time(row.p50_ps), format_time(row.p99_ps), format_time(row.max_ps))
+        (escape(row.name), str(row.count), *map(format_time, (row.p50_ps, row.p99_ps, row.p999_ps, row.max_ps)))
         for row in verdict.latencies
     ]
-    columns = (("population", ""), ("count", "n"), ("p50", "n"), ("p99", "n"), ("max", "n"))
+    columns = (("population", ""), ("count", "n"), ("p50", "n"), ("p99", "n"), ("p99.9", "n"), ("max", "n"))
     body = f'<div class="plot short" id="plot-latency"></div>{table(columns, rows)}' if rows else "<p>No operation finished.</p>"
     note = "Operations: from ready to done. Data frames: from the first bit sent to executed at the target, to one histogram bin."
     return section("latency", "Latency", body, note)
 
 
-def configuration_section(scenario: Scenario) -> str:
+def configuration_section(scenario: Subject) -> str:
     """Return every setting with its value and where it came from."""
     rows = []
     for key, value in flat_configuration(scenario):
@@ -213,7 +240,7 @@ def configuration_section(scenario: Scenario) -> str:
     return section("configuration", "Configuration", table(columns, rows, "config"), long=True)
 
 
-def reproduce_section(scenario: Scenario, manifest: dict[str, Any]) -> str:
+def reproduce_section(scenario: Subject, manifest: dict[str, Any]) -> str:
     """Return what is needed to run it again."""
     versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     rows = (

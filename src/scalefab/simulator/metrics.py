@@ -75,6 +75,7 @@ class Latency:
     count: int
     p50_ps: int
     p99_ps: int
+    p999_ps: int
     max_ps: int
 
 
@@ -257,14 +258,14 @@ def operation_latencies_ps(result: Result) -> dict[str, I8]:
 def latency_rows(result: Result) -> tuple[Latency, ...]:
     """Return percentiles (nearest rank) of operations by kind, then of data frames (from the histogram: upper edges)."""
     rows = [
-        Latency(name, len(sample), _rank(sample, 0.50), _rank(sample, 0.99), int(sample[-1]))
+        Latency(name, len(sample), _rank(sample, 0.50), _rank(sample, 0.99), _rank(sample, 0.999), int(sample[-1]))
         for name, sample in operation_latencies_ps(result).items()
     ]
     frames = frame_latency_cdf(result)
     if frames is not None:
         edges, cumulative = frames
         total = int(cumulative[-1])
-        at = [int(edges[int(np.searchsorted(cumulative, share * total))]) for share in (0.50, 0.99, 1.0)]
+        at = [int(edges[int(np.searchsorted(cumulative, share * total))]) for share in (0.50, 0.99, 0.999, 1.0)]
         rows.append(Latency("data frames", total, *at))
     return tuple(rows)
 

@@ -58,6 +58,9 @@ def record_frame(S: State, f: Any) -> None:
     k.numbered += 1
     if k.traced >= k.trace_room:
         return
+    if k.traced_runs + runs_of(S, f) > len(S.traced_run):
+        k.trace_room = k.traced  # the list of runs is full: a frame is kept whole or not at all
+        return
     row = S.traced[k.traced]
     f.trace_row = k.traced
     k.traced += 1
@@ -86,12 +89,20 @@ def record_frame(S: State, f: Any) -> None:
 
 
 @compiled
+def runs_of(S: State, f: Any) -> int:
+    """Return how many runs of transactions a frame holds."""
+    count = 1 if f.count > 0 else 0
+    n = f.more
+    while n >= 0:
+        count += 1
+        n = S.run[n].next
+    return count
+
+
+@compiled
 def record_run(S: State, row: Any, op: int, first: int, count: int) -> None:
     """Add a run of transactions to a traced frame."""
     k = S.kernel[0]
-    if k.traced_runs >= len(S.traced_run):
-        k.trace_room = k.traced  # the list of runs is full: this frame is the last one
-        return
     run = S.traced_run[k.traced_runs]
     k.traced_runs += 1
     row.run_count += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from ..fabric.arrays import Fabric
 from ..workload.graph import OperationGraph
 from .trace import Trace
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
@@ -148,3 +152,28 @@ class Result:
     def payload_efficiency(self) -> float:
         """Data bytes a wire byte of the data frames; ACK frames and ordered sets are told apart (`ports`)."""
         return self.data_bytes / self.wire_bytes if self.wire_bytes else 0.0
+
+    def to_pandas(self, table: str = "operations") -> pandas.DataFrame:
+        """Return a table of the run as a pandas frame (extra ``pandas``).
+
+        Parameters
+        ----------
+        table
+            ``operations``, ``links``, ``frames``, ``counters`` or ``lost_time``; columns as in the CSV files.
+
+        Raises
+        ------
+        InputError
+            No such table.
+        MissingExtraError
+            pandas is not installed.
+        """
+        from .tables import to_pandas
+
+        return to_pandas(self, table)
+
+    def to_polars(self, table: str = "operations") -> polars.DataFrame:
+        """Return a table of the run as a polars frame (extra ``polars``); parameters and errors as `to_pandas`."""
+        from .tables import to_polars
+
+        return to_polars(self, table)

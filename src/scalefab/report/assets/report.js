@@ -43,6 +43,76 @@
     }), options);
   }
 
+  function drawFocus(colours) {
+    const focus = data.focus;
+    if (!focus || !document.getElementById("plot-focus")) { return; }
+    const name = "GPU " + focus.gpu;
+    Plotly.react("plot-focus", [{
+      type: "scatter", mode: "lines", name: "mean GPU " + focus.verb, x: focus.time_us, y: focus.mean, fill: "tozeroy",
+      line: { width: 1.5, color: colours.bar }, fillcolor: colours.bar + "40",
+      hovertemplate: "the mean GPU " + focus.verb + " at %{y:.1f} % of line rate<br>around %{x:.2f} µs<extra></extra>"
+    }, {
+      type: "scatter", mode: "lines", name: name + " " + focus.other_verb, x: focus.time_us, y: focus.other,
+      line: { width: 1.2, color: colours.accent, dash: "dot" },
+      hovertemplate: name + " " + focus.other_verb + " at %{y:.1f} % of line rate<br>around %{x:.2f} µs<extra></extra>"
+    }, {
+      type: "scatter", mode: "lines", name: name + " " + focus.verb, x: focus.time_us, y: focus.busiest, line: { width: 2.5, color: colours.accent },
+      hovertemplate: name + " " + focus.verb + " at %{y:.1f} % of line rate<br>around %{x:.2f} µs<extra></extra>"
+    }], layout("plot-focus", colours, {
+      xaxis: axis(colours, "time, µs", { zeroline: false }),
+      yaxis: axis(colours, "% of line rate", { range: [0, Math.max(104, Math.max.apply(null, focus.busiest) * 1.04)] }),
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "reversed" }, showlegend: true
+    }), options);
+    const mean = focus.mebibytes.reduce(function (a, b) { return a + b; }, 0) /
+      Math.max(1, focus.mebibytes.filter(function (b) { return b > 0; }).length);
+    Plotly.react("plot-shares", [{
+      type: "bar", y: focus.mebibytes, x: focus.mebibytes.map(function (_, i) { return i; }),
+      marker: { color: focus.mebibytes.map(function (_, i) { return i === focus.gpu ? colours.accent : colours.bar; }), line: { width: 0 } },
+      hovertemplate: "GPU %{x} " + focus.verb + " %{y:.2f} MiB<extra></extra>"
+    }], layout("plot-shares", colours, {
+      xaxis: axis(colours, "GPU", { showgrid: false, zeroline: false }),
+      yaxis: axis(colours, "MiB on the wire", { rangemode: "tozero" }), bargap: 0.15, showlegend: false,
+      shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: mean, y1: mean, line: { color: colours.ink, width: 1, dash: "dot" } }],
+      annotations: [{ xref: "paper", x: 1, y: mean, xanchor: "right", yanchor: "bottom", text: "mean", showarrow: false, font: { size: 12, color: colours.ink } }]
+    }), options);
+  }
+
+  function csvOf(table) {
+    return Array.prototype.map.call(table.rows, function (row) {
+      return Array.prototype.filter.call(row.cells, function (cell) { return !cell.classList.contains("bar"); }).map(function (cell) {
+        const text = cell.textContent.replace(/\u00a0/g, " ").trim();
+        return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+      }).join(",");
+    }).join("\n") + "\n";
+  }
+
+  function copyText(text) {
+    function byHand() {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.appendChild(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done ? Promise.resolve() : Promise.reject(new Error("copy"));
+    }
+    return navigator.clipboard ? navigator.clipboard.writeText(text).catch(byHand) : byHand();
+  }
+
+  function addCopyButtons() {
+    document.querySelectorAll("div.scroll > table").forEach(function (table) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy as CSV";
+      button.addEventListener("click", function () {
+        copyText(csvOf(table)).then(function () { button.textContent = "Copied"; }, function () { button.textContent = "Not allowed here"; });
+        window.setTimeout(function () { button.textContent = "Copy as CSV"; }, 2000);
+      });
+      table.parentNode.parentNode.insertBefore(button, table.parentNode);
+    });
+  }
+
   function drawLatency(colours) {
     if (!document.getElementById("plot-latency")) { return; }
     const hues = [colours.bar, colours.accent, colours.good, colours.soft, colours.ink];
@@ -65,6 +135,7 @@
 
   function draw() {
     const colours = theme();
+    drawFocus(colours);
     drawLoad("plot-out", "out", "sends", colours);
     drawLoad("plot-into", "into", "receives", colours);
     drawLatency(colours);
@@ -78,5 +149,6 @@
   dark.addEventListener("change", draw);
   window.addEventListener("beforeprint", function () { printing = true; draw(); });
   window.addEventListener("afterprint", function () { printing = false; draw(); });
+  addCopyButtons();
   draw();
 })();
