@@ -19,7 +19,9 @@ HEAVY = ("numba", "plotly", "pydantic", "numpy", "yaml", "rich")
 TYPERS_OWN = {"pydantic"}  # newer versions of Typer load it by themselves to read options; the bare --help does not
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"], ["--version"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["check", "--help"], ["timeline", "--help"], ["--version"], []]
+)
 def test_nothing_heavy_is_loaded_to_answer(arguments: list[str]) -> None:
     code = (
         "import sys\nfrom scalefab.cli import main\n"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import scalefab.simulator.run
+from scalefab.capture.pcapng import read_pcapng
 from scalefab.cli.app import run_app
 from scalefab.cli.progress import LineReporter, describe, eta_s
 from scalefab.errors import ExitCode
@@ -22,6 +23,7 @@ from scalefab.simulator.verdict import judge
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 import synthetic
+from kept import make_trace
 
 SCENARIO = """\
 scalefab: 1
@@ -122,6 +124,53 @@ def test_an_interrupt_before_the_run_leaves_no_folder(
     assert run_app(["run", file, "--out", "kept"]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err == "scalefab: interrupted before there was a result\n"
     assert not Path("kept").exists()
+
+
+def test_a_run_is_drawn_again_compared_and_drawn_over_time(file: str, simulated: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    result = synthetic.moe_skewed()
+    simulated(replace(result, trace=make_trace(result)))
+    for name in ("one", "two"):
+        assert run_app(["run", file, "--out", name, "--quiet"]) == ExitCode.OK
+    capsys.readouterr()
+    before = Path("one/report.html").read_bytes()
+    assert run_app(["report", "one"]) == ExitCode.OK
+    assert capsys.readouterr().out == "one/report.html\n"
+    assert Path("one/report.html").read_bytes() == before
+    assert run_app(["compare", "one", "two"]) == ExitCode.OK
+    assert capsys.readouterr().out == "No setting and no result differs.\n"
+    assert run_app(["compare", "one", "two", "--json", "--html", "c.html"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["same"] is True
+    assert Path("c.html").exists()
+    assert run_app(["timeline", "one"]) == ExitCode.OK
+    assert capsys.readouterr().out == "one/timeline.json\n"
+    assert run_app(["timeline", "one", "--out", "t.json"]) == ExitCode.OK
+    assert json.loads(Path("t.json").read_text())["traceEvents"]
+    assert run_app(["timeline", "one", "--out", "two"]) == ExitCode.INPUT
+
+
+def test_capture_writes_real_frames(file: str) -> None:
+    assert run_app(["run", file, "--quiet", "--out", "kept", "--capture", "9", "--capture-phy", "--frames", "5"]) == ExitCode.OK
+    recording = read_pcapng(Path("kept/capture.pcapng"))
+    assert len({packet.comment.split(" hop")[0] for packet in recording.packets if packet.comment.startswith("frame")}) == 9
+    assert len(Path("kept/frames.csv").read_text().splitlines()) <= 1 + 5
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["report", "nowhere"], "'nowhere' is no folder"),
+        (["compare", "nowhere", "elsewhere"], "'elsewhere' is no folder"),
+        (["timeline", "."], "holds no manifest.json"),
+        (["run", "small.yaml", "--capture-phy"], "--capture-phy without frames to capture"),
+        (["run", "small.yaml", "--capture", "-1"], "--capture"),
+        (["timeline", ".", "--format", "pdf"], "pdf"),
+    ],
+)
+def test_what_cannot_be_used_exits_2(argv: list[str], said: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_app(argv) == ExitCode.INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
 
 
 def test_a_typo_is_one_line(file: str, capsys: pytest.CaptureFixture[str]) -> None:

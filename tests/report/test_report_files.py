@@ -11,21 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from kept import keep
 from scenarios import TEXT, make_scenario
 
 from scalefab.errors import InputError
 from scalefab.report import csvfiles
-from scalefab.report.csvfiles import (
-    LINK_COLUMNS,
-    LOST_TIME_COLUMNS,
-    OPERATION_COLUMNS,
-    write_links,
-    write_lost_time,
-    write_operations,
-)
-from scalefab.report.record import flat_configuration, flat_object, make_manifest, scenario_hash
-from scalefab.report.runfolder import reserve_folder, write_run
-from scalefab.simulator.result import Result, Stage
+from scalefab.report.csvfiles import write_table
+from scalefab.report.record import flat_configuration, flat_object, scenario_hash
+from scalefab.report.runfolder import reserve_folder
+from scalefab.simulator.result import Stage
+from scalefab.simulator.tables import TableName, columns
 from scalefab.simulator.verdict import judge
 from scalefab.workload.graph import Group
 
@@ -61,28 +56,14 @@ def read(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def keep(folder_path: Path, result: Result, name: str = "example") -> Path:
-    scenario, verdict = make_scenario(result, name), judge(result)
-    flat = flat_object(name, result, verdict, "0.1.0")
-    manifest = make_manifest(
-        scenario,
-        result,
-        verdict,
-        argv=["scalefab", "run", "a b.yaml"],
-        started_utc="2026-11-30T21:05:09+00:00",
-        package_version="0.1.0",
-    )
-    return write_run(reserve_folder(folder_path, name, NOW), scenario, result, verdict, flat, manifest)
-
-
 def test_operations_are_one_row_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csvfiles, "_CHUNK_ROWS", 10)  # several chunks
     result = synthetic.partial()
     group = Group('a "b", c', "all_to_all", 1, 8, 7, 8)
     result = replace(result, graph=replace(result.graph, groups=(group,)))
-    write_operations(tmp_path / "o.csv", result)
+    write_table(tmp_path / "o.csv", result, TableName.OPERATIONS)
     rows = read(tmp_path / "o.csv")
-    assert rows[0] == list(OPERATION_COLUMNS)
+    assert rows[0] == list(columns(result, TableName.OPERATIONS))
     assert len(rows) == 1 + len(result.graph)
     assert rows[1][:7] == ["0", 'a "b", c', "PUT", "0", "1", "2", str(synthetic.MIB)]
     assert [row[0] for row in rows[1:]] == [str(i) for i in range(56)]
@@ -92,15 +73,15 @@ def test_operations_are_one_row_each(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_links_and_lost_time(tmp_path: Path) -> None:
     result = synthetic.moe_skewed()
-    write_links(tmp_path / "l.csv", result)
+    write_table(tmp_path / "l.csv", result, TableName.LINKS)
     rows = read(tmp_path / "l.csv")
-    assert rows[0] == list(LINK_COLUMNS)
+    assert rows[0] == list(columns(result, TableName.LINKS))
     assert len(rows) == 1 + result.fabric.ports
     assert rows[1][1:5] == ["GPU 0 -> switch plane 0", "GPU 0", "switch plane 0", "0"]
     assert sum(int(row[10]) for row in rows[1:]) == int(result.ports.wire_bytes.sum())
-    write_lost_time(tmp_path / "t.csv", result)
+    write_table(tmp_path / "t.csv", result, TableName.LOST_TIME)
     rows = read(tmp_path / "t.csv")
-    assert rows[0] == list(LOST_TIME_COLUMNS)
+    assert rows[0] == list(columns(result, TableName.LOST_TIME))
     assert [row[0] for row in rows[1:]] == [stage.name.lower() for stage in Stage]
     assert sum(int(row[2]) for row in rows[1:]) == result.frame_ps
     assert sum(float(row[3]) for row in rows[1:]) == pytest.approx(100)
@@ -129,12 +110,15 @@ def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
     report = keep(tmp_path / "new" / "folder", result)
     folder = report.parent
     assert sorted(path.name for path in folder.iterdir()) == [
+        "counters.csv",
+        "frames.csv",
         "links.csv",
         "lost_time.csv",
         "manifest.json",
         "operations.csv",
         "report.html",
         "result.json",
+        "result.npz",
         "scenario.yaml",
     ]
     assert (folder / "scenario.yaml").read_text() == TEXT
@@ -206,5 +190,5 @@ def test_many_operations_are_written_in_chunks(tmp_path: Path) -> None:
     )
     times = result.operations
     times = replace(times, **{name: getattr(times, name)[index] for name in ("ready_ps", "first_ps", "executed_ps", "done_ps")})
-    write_operations(tmp_path / "o.csv", replace(result, graph=graph, operations=times))
+    write_table(tmp_path / "o.csv", replace(result, graph=graph, operations=times), TableName.OPERATIONS)
     assert (tmp_path / "o.csv").read_bytes().count(b"\n") == rows + 1

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 import synthetic
 from scenarios import make_scenario
@@ -16,10 +18,23 @@ from scalefab.report.drawing import CLASSES, disc_svg, gpus_a_sector, load_class
 from scalefab.report.html import render_html
 from scalefab.report.picture import render_picture
 from scalefab.report.record import make_manifest
+from scalefab.simulator.focus import Direction, find_focus
 from scalefab.simulator.result import Result
 from scalefab.simulator.verdict import judge
 
-SECTIONS = ["verdict", "bound", "groups", "fabric", "links", "lost-time", "latency", "configuration", "reproduce"]
+SECTIONS = [
+    "verdict",
+    "focus",
+    "bound",
+    "groups",
+    "operations",
+    "fabric",
+    "links",
+    "lost-time",
+    "latency",
+    "configuration",
+    "reproduce",
+]
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
 
@@ -67,7 +82,9 @@ def parse(text: str) -> Page:
 )
 def test_every_section_is_there_and_ids_are_unique(make: object) -> None:
     page = parse(render(make()))  # type: ignore[operator]
-    assert [attrs.get("id") for tag, attrs in page.tags if tag == "section"] == SECTIONS
+    assert [attrs.get("id") for tag, attrs in page.tags if tag == "section"] == [
+        key for key in SECTIONS if key != "focus" or make is not synthetic.nothing_moved
+    ]
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -147,3 +164,56 @@ def test_the_hot_gpu_is_marked() -> None:
 def test_colours_cover_the_scale() -> None:
     assert [load_class(load) for load in (-0.1, 0.0, 0.099, 0.1, 0.999, 1.0, 7.0)] == [0, 0, 0, 1, 9, 9, 9]
     assert CLASSES == 10
+
+
+def test_the_busiest_gpu_is_marked_against_the_mean() -> None:
+    result = synthetic.moe_skewed()
+    focus = find_focus(result)
+    assert focus is not None
+    assert (focus.gpu, focus.direction) == (3, Direction.INTO)
+    assert focus.ratio == pytest.approx(focus.bytes_by_gpu.max() / focus.bytes_by_gpu.mean())
+    assert focus.busiest.sum() / focus.mean.sum() == pytest.approx(focus.ratio, rel=1e-3)
+    text = render(result)
+    assert f"GPU 3 receives {focus.ratio:.2f} times the bytes of the mean GPU" in text
+    data = json.loads(parse(text).scripts[0])["focus"]
+    assert (data["gpu"], data["verb"], data["other_verb"]) == (3, "receives", "sends")
+    assert len(data["time_us"]) == len(data["busiest"]) == len(data["mean"]) == len(data["other"])
+    assert "Even: no GPU" in render(synthetic.all_to_all())
+    assert find_focus(synthetic.nothing_moved()) is None
+
+
+def boxes(text: str) -> list[tuple[float, float]]:
+    """Left and width of every box of the timeline of operations, per cent."""
+    part = text.split('<section id="operations">')[1].split("</section>")[0]
+    return [(float(a), float(b)) for a, b in re.findall(r"left:([0-9.]+)%;width:([0-9.]+)%", part)]
+
+
+def test_operations_are_drawn_one_by_one_while_they_fit() -> None:
+    result = synthetic.ring()
+    ready = np.concatenate([[0], result.operations.done_ps[:-1]])
+    times = replace(result.operations, ready_ps=ready, first_ps=ready + (result.operations.done_ps - ready) // 4)
+    text = render(replace(result, operations=times))
+    assert len(boxes(text)) == 2 * len(result.graph)  # waiting, then moving
+    assert "one box an operation" in text
+    found = boxes(text)
+    assert all(left >= 0 and left + width <= 100.01 for left, width in found)
+    text = render(synthetic.all_to_all(32, 4))
+    assert "one box for all operations of a group" in text
+    assert len(boxes(text)) <= 3 * 32 * 2
+
+
+def test_at_most_64_lanes_and_the_last_gpu_among_them() -> None:
+    text = render(synthetic.all_to_all(100, 2))
+    assert "64 of 100 GPUs" in text
+    assert text.count('<div class="lane"') == 64
+    assert '<span class="hot">GPU 99</span>' in text
+
+
+def test_unfinished_operations_reach_to_the_end() -> None:
+    found = boxes(render(synthetic.partial()))
+    assert max(left + width for left, width in found) == pytest.approx(100, abs=0.01)
+
+
+def test_latencies_have_four_percentiles() -> None:
+    text = render(synthetic.moe_skewed())
+    assert '<th class="n">p99</th><th class="n">p99.9</th><th class="n">max</th>' in text

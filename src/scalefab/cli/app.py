@@ -26,7 +26,6 @@ Exit codes:
 The result goes to stdout, everything else to stderr."""
 
 
-
 class TimelineForm(StrEnum):
     """Forms of a timeline."""
 
@@ -79,13 +78,16 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no tables.")] = False,
     capture: Annotated[
         int,
-        typer.Option("--capture", metavar="N", min=0, max=1_000_000, help="Write the first N frames as capture.pcapng.", show_default=False),
+        typer.Option(
+            "--capture", metavar="N", min=0, max=1_000_000, help="Write the first N frames as capture.pcapng.", show_default=False
+        ),
     ] = 0,
     capture_phy: Annotated[
         bool, typer.Option("--capture-phy", help="With --capture: preambles and ordered sets too, on interfaces PORT.phy.")
     ] = False,
     frames: Annotated[
-        int, typer.Option("--frames", metavar="N", min=0, max=1_000_000, help="Rows of the sample of frames in frames.csv, at most.")
+        int,
+        typer.Option("--frames", metavar="N", min=0, max=1_000_000, help="Rows of the sample of frames in frames.csv, at most."),
     ] = 50_000,
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the tables as Parquet too (extra 'parquet').")] = False,
 ) -> int:

@@ -11,6 +11,7 @@ from ..errors import ExitCode, InputError, Problem
 from .output import note, say, warn
 
 if TYPE_CHECKING:
+    from ..report.store import StoredRun
     from .app import TimelineForm
 
 _SUFFIX = {"chrome": "timeline.json", "perfetto": "timeline.pftrace"}
@@ -43,7 +44,8 @@ def compare_runs(before: Path, after: Path, *, json_wanted: bool, html: Path | N
     from ..report.comparepage import render_comparison, words
     from ..report.store import load_run
 
-    runs, problems = [], []
+    runs: list[StoredRun] = []
+    problems: list[Problem] = []
     for folder in (before, after):
         try:
             runs.append(load_run(folder))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 CAPTURE_FILE = "capture.pcapng"
 _STACK = "ethlink"
-_COMMENT = "Simulated. EthLink open profile version 0; not ByteDance's confidential wire format. Payload: each word its own address."
+_COMMENT = (
+    "Simulated. EthLink open profile version 0; not ByteDance's confidential wire format. Payload: each word its own address."
+)
 
 
 def require_capture(header_stack: str) -> None:
@@ -153,7 +155,8 @@ def describe_frame(result: Result, trace: Trace, row: int) -> str:
 
 def _comment(result: Result, trace: Trace, hop: Any, number: int) -> str:
     row = int(hop["frame"])
+    what = f"frame {int(trace.frames[row]['id'])} hop {number}: {describe_frame(result, trace, row)}"
     return (
-        f"frame {int(trace.frames[row]['id'])} hop {number}: {describe_frame(result, trace, row)}; t = {int(hop['start_ps'])} ps; "
+        f"{what}; t = {int(hop['start_ps'])} ps; "
         f"{int(hop['credits'])} credits in use, {int(hop['held_bytes'])} B held at the peer"
     )

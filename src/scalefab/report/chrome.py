@@ -1,4 +1,4 @@
-"""A timeline as Chrome trace event JSON (chrome://tracing, ui.perfetto.dev). Times are µs with all picoseconds behind the point."""
+"""A timeline as Chrome trace event JSON (chrome://tracing, ui.perfetto.dev). Times: µs, all picoseconds behind the point."""
 
 from __future__ import annotations
 

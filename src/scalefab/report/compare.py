@@ -1,4 +1,4 @@
-"""Two runs side by side: which settings changed, and which results changed with them. Compares what is stored, computes no new result."""
+"""Two runs side by side: which settings changed, and which results changed with them."""
 
 from __future__ import annotations
 

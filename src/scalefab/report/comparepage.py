@@ -57,7 +57,9 @@ def render_comparison(comparison: Comparison, package_version: str) -> str:
     ]
     if comparison.settings:
         columns = (("setting", ""), ("before", ""), ("after", ""))
-        rows = [tuple(f"<code>{escape(t)}</code>" for t in (c.name, shown(c.before), shown(c.after))) for c in comparison.settings]
+        rows = [
+            tuple(f"<code>{escape(t)}</code>" for t in (c.name, shown(c.before), shown(c.after))) for c in comparison.settings
+        ]
         parts.append(section("settings", "Settings that differ", table(columns, rows, "differences"), long=True))
     if comparison.results:
         parts.append(section("results", "Results that differ", _figures(comparison.results), long=True))

@@ -76,8 +76,10 @@ def _lanes(result: Result, chosen: NDArray[np.int64]) -> list[int]:
     used = np.unique(result.graph.src[chosen])
     if len(used) <= MOST_LANES:
         return [int(gpu) for gpu in used]
-    picked = used[np.linspace(0, len(used) - 1, MOST_LANES - 1).astype(np.int64)]
-    return [int(gpu) for gpu in np.union1d(picked, [result.graph.src[chosen][int(np.argmax(done))]])]
+    last = result.graph.src[chosen][int(np.argmax(done))]
+    picked = used[np.linspace(0, len(used) - 1, MOST_LANES).astype(np.int64)]
+    picked[np.argmin(np.abs(picked.astype(np.int64) - int(last)))] = last
+    return [int(gpu) for gpu in picked]
 
 
 def _single(result: Result, op: int) -> Box:
@@ -150,4 +152,6 @@ def _ticks(until_ps: int) -> str:
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step)
     at = [int(step * i) for i in range(ceil(until_ps / step))]
     labels = [(time, format_time(time)) for time in at if time < _LAST_TICK * until_ps] + [(until_ps, format_time(until_ps))]
-    return '<div class="ticks">' + "".join(f'<b style="left:{100 * t / until_ps:.3f}%">{text}</b>' for t, text in labels) + "</div>"
+    return (
+        '<div class="ticks">' + "".join(f'<b style="left:{100 * t / until_ps:.3f}%">{text}</b>' for t, text in labels) + "</div>"
+    )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 from ..errors import InputError, Problem
@@ -61,7 +63,15 @@ def save_result(path: Path, result: Result) -> None:
             member = zipfile.ZipInfo(f"{name}.npy")  # its fixed date keeps the bytes the same
             member.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(member, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+                np.lib.format.write_array(file, np.ascontiguousarray(_packed(array)), allow_pickle=False)
+
+
+def _packed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return records without the gaps of their alignment: what lies in those is whatever lay in memory."""
+    if array.dtype.names is None:
+        return array
+    packed: NDArray[Any] = repack_fields(array.view(np.ndarray))
+    return packed.astype(np.dtype([(name, packed.dtype[name]) for name in array.dtype.names]))
 
 
 def load_result(path: Path) -> Result:
@@ -73,12 +83,12 @@ def load_result(path: Path) -> Result:
         No such file, damaged, or of a version that this one cannot read.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays: Arrays = {name: archive[name] for name in archive.files}
         meta = json.loads(arrays.pop(_META).tobytes())
     except FileNotFoundError:
         raise _unusable(path, "is not there", "the folder of a run that this version or a newer one has kept") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError, NotImplementedError) as error:
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise _unusable(path, f"cannot be read: {error}", "a result that a run has kept") from error
     if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
         found = meta.get("format") if isinstance(meta, dict) else "none"

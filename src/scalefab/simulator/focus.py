@@ -96,9 +96,8 @@ def find_focus(result: Result) -> Focus | None:
 def load_by_gpu(result: Result, direction: Direction) -> F8:
     """Return the share of a GPU's line rate that its links use in a direction, by time bin; shape (GPUs, bins)."""
     fabric = result.fabric
-    ports = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.paths)
-    if direction is Direction.INTO:
-        ports = fabric.port_peer[ports]
+    out = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.paths)
+    ports = out if direction is Direction.OUT else fabric.port_peer[out].astype(np.int64)
     bin_s = result.link_load_bin_ps / 1e12
     if bin_s <= 0:
         return np.zeros((fabric.endpoints, result.link_load.shape[1]))

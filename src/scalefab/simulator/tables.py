@@ -162,7 +162,7 @@ def _frames(result: Result) -> Columns:
 
 
 def _counters(result: Result) -> Columns:
-    """Every counter of the ports' table, one row a port (and a VC where it has one); what a port receives is what its peer sent."""
+    """Every counter of the ports' table, one row a port (and VC where it has one); a port receives what its peer sent."""
     fabric = result.fabric
     ports = np.arange(fabric.ports)
     found: list[tuple[str, int, NDArray[Any]]] = []

@@ -1,0 +1,114 @@
+"""pcapng: what the writer writes the reader reads, in either byte order; damage is told with its byte."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalefab.capture.pcapng import Interface, LinkType, Packet, Writer, read_pcapng
+from scalefab.errors import InputError
+
+PORTS = (
+    Interface("GPU 0 -> switch plane 0", LinkType.ETHERNET, 4, 800 * 10**9, "frames"),
+    Interface("GPU 0 -> switch plane 0.phy", LinkType.USER0),
+)
+
+
+def written(packets: list[Packet], interfaces: tuple[Interface, ...] = PORTS) -> bytes:
+    stream = io.BytesIO()
+    writer = Writer(stream, interfaces, application="scalefab test", comment="by hand")
+    for packet in packets:
+        writer.packet(packet.interface, packet.t_ps, packet.data, packet.comment)
+    return stream.getvalue()
+
+
+def kept(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+packets = st.lists(
+    st.builds(
+        Packet,
+        st.integers(0, 1),
+        st.integers(0, 2**62 // 1000).map(lambda ns: ns * 1000),
+        st.binary(max_size=70),
+        st.text(max_size=20).filter(lambda text: "\0" not in text),
+    ),
+    max_size=5,
+)
+
+
+@given(packets)
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, made: list[Packet]) -> None:
+    path = kept(tmp_path_factory.mktemp("pcap") / "a.pcapng", written(made))
+    recording = read_pcapng(path)
+    assert recording.interfaces == PORTS
+    assert recording.packets == tuple(made)
+
+
+def test_times_are_rounded_down_to_ns(tmp_path: Path) -> None:
+    data = written([Packet(0, 1_999, b"a")])
+    assert read_pcapng(kept(tmp_path / "a", data)).packets[0].t_ps == 1_000
+
+
+def test_bytes_are_those_of_the_draft() -> None:
+    assert written([], ())[:28].hex() == "0a0d0d0a40000000" + "4d3c2b1a01000000ffffffffffffffff" + "01000700"
+    data = written([Packet(0, 5_000, b"abcde")], (Interface("p", 1, 4),))
+    interface = data[len(written([], ())) :]
+    # IDB: length, link type 1, snaplen 0, if_name "p", if_tsresol 9, if_fcslen 4, end
+    assert interface[:48].hex() == (
+        "01000000"
+        + "30000000"
+        + "0100"
+        + "0000"
+        + "00000000"
+        + "0200010070000000"
+        + "0900010009000000"
+        + "0d00010004000000"
+        + "00000000"
+        + "30000000"
+    )
+    packet = interface[48:]
+    assert packet[:28].hex() == "06000000" + "34000000" + "00000000" + "00000000" + "05000000" + "05000000" * 2
+    assert packet[28:36] == b"abcde\0\0\0"
+    assert packet[36:].hex() == "02000400" + "02000000" + "00000000" + "34000000"
+
+
+def test_the_other_byte_order_and_another_resolution_are_read(tmp_path: Path) -> None:
+    section = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack(">IIHHIHH4sI", 1, 28, 147, 0, 0, 9, 1, b"\x06\0\0\0", 28)
+    unknown = struct.pack(">IIII", 0x0BAD, 16, 7, 16)
+    packet = struct.pack(">IIIIIII4sI", 6, 36, 0, 0, 3, 3, 3, b"xyz\0", 36)
+    recording = read_pcapng(kept(tmp_path / "a", section + interface + unknown + packet))
+    assert recording.interfaces[0].link_type == LinkType.USER0
+    assert recording.packets == (Packet(0, 3_000_000, b"xyz"),)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data: b"", "it is empty"),
+        (lambda data: b"\xd4\xc3\xb2\xa1" + data, "no section header at byte 0"),
+        (lambda data: data[:-5], "wrong length"),
+        (lambda data: data + b"\1\2", "2 bytes at byte"),
+        (lambda data: data[:-4] + b"\1\0\0\0", "wrong length"),
+        (lambda data: data.replace(b"\x06\0\0\0\x34\0\0\0\0\0\0\0", b"\x06\0\0\0\x34\0\0\0\x09\0\0\0"), "is damaged"),
+        (lambda data: data.replace(b"\x05\0\0\0\x05\0\0\0\x05\0\0\0", b"\x05\0\0\0\xff\0\0\0\x05\0\0\0"), "255 bytes of packet"),
+    ],
+)
+def test_damage_is_told(change: object, said: str, tmp_path: Path) -> None:
+    data = written([Packet(0, 5_000, b"abcde")], (Interface("p", 1, 4),))
+    path = kept(tmp_path / "a.pcapng", change(data))  # type: ignore[operator]
+    with pytest.raises(InputError, match=said):
+        read_pcapng(path)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_pcapng(tmp_path / "nowhere")
