@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalefab.capture.pcapng import Interface, LinkType, Packet, Writer, read_pcapng
@@ -44,6 +44,7 @@ packets = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(packets)
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, made: list[Packet]) -> None:
     path = kept(tmp_path_factory.mktemp("pcap") / "a.pcapng", written(made))

@@ -57,7 +57,7 @@ def lanes_section(result: Result) -> str:
         f'<span style="--c:{_colour(index)}">{escape(group.name)}</span>'
         for index, group in enumerate(graph.groups[: len(GROUPS_LIGHT)])
     )
-    body = f'<div class="key">{key}</div><div class="lanes">{rows}<span></span>{_ticks(until)}</div>'
+    body = f'<div class="legend">{key}</div><div class="lanes">{rows}<span></span>{_ticks(until)}</div>'
     return section("operations", "Operations over time", body, _note(result, len(gpus), single, last))
 
 
