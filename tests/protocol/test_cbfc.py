@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalefab.protocol import cbfc
@@ -75,6 +75,7 @@ def test_receiver_over_all_states_and_inputs() -> None:
                 assert int(record.peak) == holding + 2
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 7),
     st.integers(0, (1 << 20) - 1),
