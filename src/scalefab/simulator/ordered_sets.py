@@ -2,7 +2,7 @@
 
 They cost no events. A port that owes one knows when it is due; it leaves at the next frame boundary after that, decided when
 someone looks: the port at its next slot, its peer when it settles, or the next change of the counters. Only a sender that is
-blocked, or that a NACK is coming to, is woken by an event. Of several that are due, a NACK goes first, then an ACK, then a CF_UPDATE.
+blocked, or that a NACK is coming to, is woken by an event. Of several that are due, NACK goes first, then ACK, then CF_UPDATE.
 """
 
 from __future__ import annotations
@@ -141,23 +141,21 @@ def send_due_sets(S: State, q: int, now_ps: int) -> None:
     """Send the ordered sets that port ``q`` owed by now, at the frame boundaries at which they went."""
     k = S.kernel[0]
     port = S.port[q]
-    while True:
+    at_boundary = port.free_ps <= now_ps  # sets that are due go one behind the other there, before the next frame
+    while at_boundary:
         cf_ps = port.cf_due_ps if port.cf_due_ps >= 0 else _NEVER_PS
         ack_ps = ack_due_ps(S, q) if k.llr else _NEVER_PS
         nack_ps = port.nack_due_ps if port.nack_due_ps >= 0 else _NEVER_PS
-        leave_ps = min(cf_ps, ack_ps, nack_ps)
-        if port.free_ps > leave_ps:
-            leave_ps = port.free_ps
-        if leave_ps > now_ps or leave_ps >= _NEVER_PS:
+        due_ps = min(cf_ps, ack_ps, nack_ps)
+        if due_ps > now_ps:
             return
+        leave_ps = due_ps if due_ps > port.free_ps else port.free_ps
         if nack_ps <= leave_ps:
             send_ack_set(S, q, leave_ps, 1)
         elif ack_ps <= leave_ps:
             send_ack_set(S, q, leave_ps, 0)
-        elif cf_ps <= leave_ps:
-            send_update(S, q, leave_ps)
         else:
-            return
+            send_update(S, q, leave_ps)
 
 
 @compiled

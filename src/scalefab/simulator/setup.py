@@ -269,7 +269,7 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
 
 
 def llr_bytes_max(fabric: Fabric) -> I8:
-    """Return each port's outstanding_bytes_max: the profile's default for its rate, or rate x T where the link is longer (section 2)."""
+    """Return each port's outstanding_bytes_max: the default for its rate, or rate x T where the link is longer (section 2)."""
     scaled = fabric.port_rate_bps * 135_000 // 800_000_000_000
     default = np.select(
         [

@@ -231,10 +231,12 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
     take_pending(S, a, now_ps)
     if S.llr_tx[a].state == TX_REPLAY:
         resend(S, a, start_ps)
-        kick(S, a, port.free_ps)
+        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
         return
     if port.nack_arrives_ps >= 0:
         kick(S, a, port.nack_arrives_ps)
+    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
+        kick(S, a, port.nack_due_ps)
     short_of_credit = False
     held_by_llr = False
     s = head_control(S, a, now_ps)

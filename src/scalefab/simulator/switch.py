@@ -40,7 +40,7 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
 
 @compiled
 def candidate(S: State, a: int, row: int, vc: int) -> int:
-    """Return the input whose frame VC ``vc`` of output ``a`` would send next: -1 = none waits, -2 = no credits, -3 = LLR holds it.
+    """Return the input whose frame VC ``vc`` of output ``a`` sends next: -1 = none waits, -2 = no credits, -3 = LLR holds it.
 
     Deficit round robin by bytes: an input keeps its turn while what is left of it covers the frame at its head.
     """
@@ -79,10 +79,12 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
     enqueue_arrived(S, a, now_ps)
     if S.llr_tx[a].state == TX_REPLAY:
         resend(S, a, start_ps)
-        kick(S, a, port.free_ps)
+        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
         return
     if port.nack_arrives_ps >= 0:
         kick(S, a, port.nack_arrives_ps)
+    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
+        kick(S, a, port.nack_due_ps)
     if port.queued == 0:
         if port.transit_head >= 0:
             kick(S, a, S.frame[port.transit_head].stage_ps)
