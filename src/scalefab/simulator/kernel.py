@@ -6,8 +6,9 @@ from enum import IntEnum
 
 from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
-from .ports import free_buffer
-from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, RELEASE, SERVE_READ, SLOT, State
+from .link import on_llr_timer
+from .ordered_sets import free_buffer
+from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, LLR_TIMER, RELEASE, SERVE_READ, SLOT, State
 from .source import on_slot
 from .switch import on_egress
 from .target import activate, deliver, finish, on_ack_timer, start_shares
@@ -94,5 +95,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
         elif kind == FREE:
             free_buffer(S, a, b >> 16, b & 0xFFFF, t_ps)
+        elif kind == LLR_TIMER:
+            on_llr_timer(S, a, t_ps)
         elif kind == RELEASE:
             on_release(S, t_ps)

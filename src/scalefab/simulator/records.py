@@ -14,7 +14,7 @@ _i2, _i4, _i8 = np.int16, np.int32, np.int64
 EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind", _i4)], align=True)
 
 # Event kinds
-SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE = range(8)
+SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 
 # Frame kinds
 DATA, ACK = 0, 1
@@ -49,6 +49,7 @@ FRAME = np.dtype(
         ("window_ps", _i8),
         ("arbiter_ps", _i8),
         ("hold_ps", _i8),  # waited in switches for credits
+        ("replay_ps", _i8),  # between the first time on a line and the time that got through
         ("trace_row", _i4),  # its row in the trace, -1
     ],
     align=True,
@@ -95,6 +96,20 @@ PORT = np.dtype(
         # CBFC, sending end: ring of CF_UPDATEs on their way here
         ("cf_head", _i4),
         ("cf_count", _i4),
+        # LLR, receiving end: ordered sets that this port owes its peer
+        ("ack_last_ps", _i8),
+        ("nack_due_ps", _i8),  # -1 = none
+        ("reack_due_ps", _i8),  # a duplicate asks for another ACK, -1
+        # LLR, sending end: copies are numbered from 0; those una .. next - 1 are kept
+        ("copy_una", _i8),
+        ("copy_told", _i8),  # acknowledged by ordered sets that have left the receiver
+        ("copy_accepted", _i8),  # accepted by the receiver
+        ("copy_next", _i8),
+        ("ack_head", _i4),  # ring of ACKs and NACKs on their way here
+        ("ack_count", _i4),
+        ("nack_arrives_ps", _i8),  # -1 = none is on its way
+        ("timer_set", _i4),
+        ("loss", _i8),  # frames lost, of 2^32
         # switch output
         ("transit_head", _i4),  # frames that come, by time
         ("transit_tail", _i4),
@@ -117,6 +132,10 @@ PORT = np.dtype(
         ("frames", _i8),
         ("ack_frames", _i8),
         ("cf_updates", _i8),
+        ("llr_acks", _i8),
+        ("llr_nacks", _i8),
+        ("replayed", _i8),  # frames resent
+        ("llr_wait_ps", _i8),
         ("data_bytes", _i8),
         ("wire_bytes", _i8),
         ("busy_ps", _i8),
@@ -124,7 +143,7 @@ PORT = np.dtype(
     align=True,
 )
 
-NOT_BLOCKED, ON_CREDIT, ON_WINDOW = range(3)
+NOT_BLOCKED, ON_CREDIT, ON_WINDOW, ON_LLR = range(4)
 
 NODE = np.dtype(
     [
@@ -211,6 +230,12 @@ OPERATION = np.dtype(
 
 CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
 
+COPY = np.dtype([("arrive_ps", _i8), ("start_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
+"""One frame in a replay buffer; ``frame`` = -1 once the receiver has accepted it: what a replay of it needs is its size."""
+
+LLR_SET = np.dtype([("t_ps", _i8), ("upto", _i8), ("nack", _i4)], align=True)
+"""An ACK or NACK on its way: arrival, number of the first copy that it does not acknowledge."""
+
 KERNEL = np.dtype(
     [
         # parameters
@@ -228,6 +253,10 @@ KERNEL = np.dtype(
         ("overhead_bytes", _i4),
         ("cf_spacing_bytes", _i4),
         ("cf_ring", _i4),
+        ("llr", _i4),  # 1 = links retry
+        ("copies", _i4),  # entries of a replay buffer, a power of two
+        ("ack_ring", _i4),
+        ("ctlos_spacing_bytes", _i4),
         ("quantum_bytes", _i4),
         ("bins", _i4),
         ("ack_delay_ps", _i8),
@@ -292,6 +321,10 @@ class State(NamedTuple):
     sender: Any  # cbfc.SENDER[ports, 4]
     receiver: Any  # cbfc.RECEIVER[ports, 4]
     cf_ring: Any  # CF_UPDATE[ports, ring]
+    llr_tx: Any  # llr.SENDER[ports]
+    llr_rx: Any  # llr.RECEIVER[ports], of the direction out of the port
+    copy: Any  # COPY[ports, copies]
+    ack_ring: Any  # LLR_SET[ports, ring]
     deficit: Any  # int64[ports, 4]
     voq_head: Any  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
     voq_tail: Any

@@ -44,6 +44,7 @@ class Stage(IntEnum):
     ENDPOINT_RX = 9  #: fixed receive latency of the target endpoint
     MEMORY_WAIT = 10  #: target memory was busy with earlier frames
     MEMORY = 11  #: target memory latency
+    LINK_REPLAY = 12  #: lost or corrupted on a link and sent again by LLR
 
 
 STAGE_LABELS = {
@@ -59,6 +60,7 @@ STAGE_LABELS = {
     Stage.ENDPOINT_RX: "endpoint RX latency",
     Stage.MEMORY_WAIT: "target memory busy",
     Stage.MEMORY: "target memory latency",
+    Stage.LINK_REPLAY: "link replay (LLR)",
 }
 
 

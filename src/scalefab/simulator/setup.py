@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
 from ..fabric.spec import NodeKind
-from ..protocol import cbfc
+from ..protocol import cbfc, llr
+from ..protocol.llr import CTLOS_SPACING_BYTES
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
@@ -245,10 +246,13 @@ def _ports(fabric: Fabric) -> Any:
         "holder_head",
         "control_head",
         "control_tail",
+        "nack_due_ps",
+        "reack_due_ps",
+        "nack_arrives_ps",
     ):
         port[name] = -1
     port.pending_head = port.pending_tail = -1
-    port.cf_last_ps = -(1 << 40)
+    port.cf_last_ps = port.ack_last_ps = -(1 << 40)
     return port
 
 
@@ -262,6 +266,25 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
     op.ready_ps = 0
     op.first_ps = op.executed_ps = op.done_ps = -1
     return op
+
+
+def llr_bytes_max(fabric: Fabric) -> I8:
+    """Return each port's outstanding_bytes_max: the default for its rate, or rate x T where the link is longer (section 2)."""
+    scaled = fabric.port_rate_bps * 135_000 // 800_000_000_000
+    default = np.select(
+        [
+            fabric.port_rate_bps == 800 * 10**9,
+            fabric.port_rate_bps == 400 * 10**9,
+            fabric.port_rate_bps == 200 * 10**9,
+            fabric.port_rate_bps == 100 * 10**9,
+        ],
+        [135_000, 58_768, 31_184, 15_600],
+        scaled,
+    )
+    frame = fabric.spec.frame_max + WIRE_EXTRA_BYTES
+    round_trip_ps = fabric.port_delay_ps + fabric.port_delay_ps[fabric.port_peer]
+    in_flight = round_trip_ps * fabric.port_rate_bps // (8 * 10**12) + 2 * frame + CTLOS_SPACING_BYTES
+    return np.maximum(default, in_flight)
 
 
 def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int) -> rec.State:
@@ -305,6 +328,17 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     in_flight = int((fabric.port_delay_ps // spacing_ps).max()) + 4
     cf_ring = 1 << (in_flight - 1).bit_length()
 
+    # ACKs keep their spacing: so many are on their way at once, at most
+    ctlos_ps = np.maximum(1, CTLOS_SPACING_BYTES * fabric.port_ps_num // fabric.port_ps_den)
+    ack_ring = 1 << (int((fabric.port_delay_ps // ctlos_ps).max()) + 4).bit_length()
+    llr_tx, llr_rx = _records(fabric.ports, llr.SENDER), _records(fabric.ports, llr.RECEIVER)
+    llr_tx.state, llr_rx.state = llr.TX_ADVANCE, llr.RX_SEND_ACKS  # links came up before the run
+    llr_tx.bytes_max = llr_bytes_max(fabric)
+    llr_tx.frames_max = llr_tx.bytes_max // 84
+    llr_tx.replays_max, llr_tx.timer_limit_ps = llr.REPLAY_COUNT_MAX, llr.REPLAY_TIMER_PS
+    llr_tx.timer_ps = -1
+    copies = 1 << int(llr_tx.frames_max.max()).bit_length()
+
     op = _operations(graph, units, parts, shares)
     begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
     roots = np.flatnonzero(graph.waits == 0)
@@ -321,6 +355,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
     k.credit_bytes, k.overhead_bytes, k.cf_spacing_bytes = spec.credit_bytes, spec.overhead_bytes, spec.cf_spacing_bytes
     k.cf_ring, k.quantum_bytes, k.bins = cf_ring, spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
+    k.llr, k.copies, k.ack_ring, k.ctlos_spacing_bytes = int(options.llr), copies, ack_ring, CTLOS_SPACING_BYTES
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
@@ -342,6 +377,10 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         sender=sender,
         receiver=_records((fabric.ports, 4), cbfc.RECEIVER),
         cf_ring=_records((fabric.ports, cf_ring), rec.CF_UPDATE),
+        llr_tx=llr_tx,
+        llr_rx=llr_rx,
+        copy=_records((fabric.ports, copies), rec.COPY),
+        ack_ring=_records((fabric.ports, ack_ring), rec.LLR_SET),
         deficit=np.zeros((fabric.ports, 4), np.int64),
         voq_head=np.zeros((switch_ports * 4, inputs), np.int32),
         voq_tail=np.zeros((switch_ports * 4, inputs), np.int32),

@@ -9,12 +9,14 @@ from ..protocol import cbfc, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.cbfc import COUNTER_BITS
+from ..protocol.llr import TX_REPLAY
 from ..protocol.reliability import PSN_BITS
+from .link import may_transmit, resend, transmit
+from .ordered_sets import ack_arrival_ps, flush_update, settle, update_arrival_ps
 from .packing import compose
-from .ports import block, credit_mark, flush_update, kick, line_ps, occupy, settle, unblock, update_arrival_ps, window_mark
+from .ports import block, credit_mark, kick, line_ps, unblock, window_mark
 from .recorder import record_frame
-from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_WINDOW, PARKED, State
-from .switch import forward
+from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_LLR, ON_WINDOW, PARKED, State
 from .target import enter_ring
 
 
@@ -127,6 +129,7 @@ def new_frame(S: State, a: int, s: int, kind: int, start_ps: int) -> int:
     f.lookup_ps = 0
     f.arbiter_ps = 0
     f.hold_ps = 0
+    f.replay_ps = 0
     f.start_ps = start_ps
     return i
 
@@ -168,8 +171,7 @@ def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
     f.ack_psn = rh.on_ack_sent(session, PSN_BITS)
     k.ack_frames += 1
     record_frame(S, f)
-    occupy(S, a, f, start_ps)
-    forward(S, a, i, start_ps)
+    transmit(S, a, i, start_ps)
 
 
 @compiled
@@ -206,8 +208,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
         flow.place = NOWHERE
     elif S.burst[a, vc] >= k.service:
         rotate(S, a, vc, s)
-    occupy(S, a, f, start_ps)
-    forward(S, a, i, start_ps)
+    transmit(S, a, i, start_ps)
 
 
 @compiled
@@ -228,15 +229,27 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
     unblock(port, now_ps)
     settle(S, a, now_ps)
     take_pending(S, a, now_ps)
+    if S.llr_tx[a].state == TX_REPLAY:
+        resend(S, a, start_ps)
+        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
+        return
+    if port.nack_arrives_ps >= 0:
+        kick(S, a, port.nack_arrives_ps)
+    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
+        kick(S, a, port.nack_due_ps)
     short_of_credit = False
+    held_by_llr = False
     s = head_control(S, a, now_ps)
     if s >= 0:
         n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
-        if cbfc.may_send(S.sender[a, ops.VC_CONTROL], n, COUNTER_BITS):
+        if not may_transmit(S, a, ops.ACK_FRAME_BYTES):
+            held_by_llr = True
+        elif cbfc.may_send(S.sender[a, ops.VC_CONTROL], n, COUNTER_BITS):
             send_ack(S, a, s, start_ps)
             kick(S, a, port.free_ps)
             return
-        short_of_credit = True
+        else:
+            short_of_credit = True
     ready = 0
     s0 = -1
     s1 = -1
@@ -250,7 +263,11 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         s = next_session(S, a, vc)
         if s < 0:
             continue
-        n = cbfc.credits_needed(ops.frame_bytes(compose(S, s, -1)), k.overhead_bytes, k.credit_bytes)
+        size = ops.frame_bytes(compose(S, s, -1))
+        if not may_transmit(S, a, size):
+            held_by_llr = True
+            continue
+        n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
         if not cbfc.may_send(S.sender[a, vc], n, COUNTER_BITS):
             short_of_credit = True
             continue
@@ -275,11 +292,15 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
             send_data(S, a, vc, s2, n2, start_ps)
         kick(S, a, port.free_ps)
         return
-    if short_of_credit:
-        block(port, ON_CREDIT, now_ps)
+    if short_of_credit or held_by_llr:
+        block(port, ON_LLR if held_by_llr else ON_CREDIT, now_ps)
         t_ps = update_arrival_ps(S, a)
         if t_ps >= 0:
             kick(S, a, t_ps)
+        if held_by_llr:
+            t_ps = ack_arrival_ps(S, a)
+            if t_ps >= 0:
+                kick(S, a, t_ps)
     elif port.parked > 0:
         block(port, ON_WINDOW, now_ps)
     if port.control_head >= 0 and S.flow[port.control_head].control_ps > now_ps:

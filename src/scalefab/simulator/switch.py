@@ -1,69 +1,16 @@
-"""A switch: frames that come in, VOQs, the arbiter of an output, the next hop."""
+"""An output of a switch: VOQs, the arbiter, what goes on the line next."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.operations import ORDERED_SET_BYTES, PREAMBLE_BYTES, VC_CONTROL, WIRE_EXTRA_BYTES
-from .calendar import push
-from .ports import block, credit_mark, flush_update, hold_buffer, kick, line_ps, occupy, settle, unblock, update_arrival_ps
-from .records import DELIVER, ON_CREDIT, State
-
-
-@compiled
-def output_port(S: State, node: int, f: Any) -> int:
-    """Look up: the switch port attached to the destination's port of the frame's path."""
-    path = S.session[f.session].path
-    return S.port[S.node[f.dst].first_port + path].peer
-
-
-@compiled
-def forward(S: State, a: int, i: int, start_ps: int) -> None:
-    """Frame ``i`` starts to leave port ``a`` at ``start_ps``: bring it into the next switch's output, or to its endpoint."""
-    f = S.frame[i]
-    port = S.port[a]
-    q = port.peer
-    f.in_port = q
-    f.cable_ps += port.delay_ps
-    last_in_ps = start_ps + line_ps(port, PREAMBLE_BYTES + f.size_bytes) + port.delay_ps
-    node = S.node[S.port[q].node]
-    if node.is_switch == 0:
-        push(S, last_in_ps + node.rx_ps, DELIVER, q, i)
-        return
-    f.lookup_ps += node.latency_ps
-    f.stage_ps = switching.first_bit_out_ps(start_ps + port.delay_ps, last_in_ps, node.latency_ps)
-    out = output_port(S, S.port[q].node, f)
-    insert(S, out, i)
-    o = S.port[out]
-    kick(S, out, f.stage_ps if f.stage_ps > o.free_ps else o.free_ps)
-
-
-@compiled
-def insert(S: State, out: int, i: int) -> None:
-    """Add a frame to the output's list of frames that come, by time: at the tail nearly always."""
-    o = S.port[out]
-    f = S.frame[i]
-    f.next = -1
-    if o.transit_head < 0:
-        o.transit_head = i
-        o.transit_tail = i
-    elif S.frame[o.transit_tail].stage_ps <= f.stage_ps:
-        S.frame[o.transit_tail].next = i
-        o.transit_tail = i
-    elif S.frame[o.transit_head].stage_ps > f.stage_ps:
-        f.next = o.transit_head
-        o.transit_head = i
-    else:
-        p = o.transit_head
-        n = S.frame[p].next
-        while S.frame[n].stage_ps <= f.stage_ps:
-            p = n
-            n = S.frame[p].next
-        f.next = n
-        S.frame[p].next = i
+from ..protocol.llr import TX_REPLAY
+from ..protocol.operations import ORDERED_SET_BYTES, VC_CONTROL, WIRE_EXTRA_BYTES
+from .link import may_transmit, resend, transmit
+from .ordered_sets import ack_arrival_ps, flush_update, hold_buffer, settle, update_arrival_ps
+from .ports import block, credit_mark, kick, line_ps, unblock
+from .records import ON_CREDIT, ON_LLR, State
 
 
 @compiled
@@ -93,7 +40,7 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
 
 @compiled
 def candidate(S: State, a: int, row: int, vc: int) -> int:
-    """Return the input whose frame VC ``vc`` of output ``a`` would send next: -1 = none waits, -2 = no credits for it.
+    """Return the input whose frame VC ``vc`` of output ``a`` sends next: -1 = none waits, -2 = no credits, -3 = LLR holds it.
 
     Deficit round robin by bytes: an input keeps its turn while what is left of it covers the frame at its head.
     """
@@ -105,9 +52,12 @@ def candidate(S: State, a: int, row: int, vc: int) -> int:
         or left < S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
     ):
         j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, j)
-    if j >= 0 and not cbfc.may_send(S.sender[a, vc], S.frame[S.voq_head[row + vc, j] - 1].credits, COUNTER_BITS):
+    if j < 0:
+        return -1
+    f = S.frame[S.voq_head[row + vc, j] - 1]
+    if not cbfc.may_send(S.sender[a, vc], f.credits, COUNTER_BITS):
         return -2
-    return j
+    return j if may_transmit(S, a, f.size_bytes) else -3
 
 
 @compiled
@@ -127,6 +77,14 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
     unblock(port, now_ps)
     settle(S, a, now_ps)
     enqueue_arrived(S, a, now_ps)
+    if S.llr_tx[a].state == TX_REPLAY:
+        resend(S, a, start_ps)
+        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
+        return
+    if port.nack_arrives_ps >= 0:
+        kick(S, a, port.nack_arrives_ps)
+    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
+        kick(S, a, port.nack_due_ps)
     if port.queued == 0:
         if port.transit_head >= 0:
             kick(S, a, S.frame[port.transit_head].stage_ps)
@@ -141,7 +99,7 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
         ready = (1 if j0 >= 0 else 0) | (2 if j1 >= 0 else 0) | (4 if j2 >= 0 else 0)
         vc = switching.byte_turn(S.deficit, a, port.turn, ready, S.kernel[0].quantum_bytes)
         if vc < 0:
-            wait_for_credit(S, a, now_ps)
+            wait_to_send(S, a, now_ps, j == -3 or j0 == -3 or j1 == -3 or j2 == -3)
             return
         port.turn = vc
         j = j0 if vc == 0 else (j1 if vc == 1 else j2)
@@ -150,13 +108,17 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
 
 
 @compiled
-def wait_for_credit(S: State, a: int, now_ps: int) -> None:
-    """Frames wait but none has credits: sleep until the next CF_UPDATE or the next frame comes."""
+def wait_to_send(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
+    """Frames wait but none may go: sleep until the next ordered set or the next frame comes."""
     port = S.port[a]
-    block(port, ON_CREDIT, now_ps)
+    block(port, ON_LLR if held_by_llr else ON_CREDIT, now_ps)
     t_ps = update_arrival_ps(S, a)
     if t_ps >= 0:
         kick(S, a, t_ps)
+    if held_by_llr:
+        t_ps = ack_arrival_ps(S, a)
+        if t_ps >= 0:
+            kick(S, a, t_ps)
     if port.transit_head >= 0:
         kick(S, a, S.frame[port.transit_head].stage_ps)
 
@@ -182,9 +144,10 @@ def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     f.hold_ps += hold
     f.arbiter_ps += waited - hold
     came_by = f.in_port
-    occupy(S, a, f, start_ps)
-    hold_buffer(S, a, came_by, f.vc, f.credits, port.free_ps)
-    forward(S, a, i, start_ps)
+    vc = f.vc
+    credits = f.credits
+    transmit(S, a, i, start_ps)
+    hold_buffer(S, a, came_by, vc, credits, port.free_ps)
     if port.queued > 0:
         kick(S, a, port.free_ps)
     elif port.transit_head >= 0:

@@ -9,7 +9,8 @@ from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
-from .ports import credit_mark, free_buffer, kick, window_mark
+from .ordered_sets import free_buffer
+from .ports import credit_mark, kick, window_mark
 from .recorder import record_sample
 from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ, State
 
@@ -309,7 +310,7 @@ def account(S: State, f: Any, now_ps: int, begin_ps: int, visible_ps: int) -> No
     node_dst = S.node[f.dst]
     stage = S.stage_ps
     queue = f.start_ps - f.ready_ps - node_src.tx_ps - f.window_ps - f.credit_ps
-    flight = now_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - node_dst.rx_ps
+    flight = now_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - f.replay_ps - node_dst.rx_ps
     stage[0] += node_src.tx_ps
     stage[1] += queue
     stage[2] += f.window_ps
@@ -322,6 +323,7 @@ def account(S: State, f: Any, now_ps: int, begin_ps: int, visible_ps: int) -> No
     stage[9] += node_dst.rx_ps
     stage[10] += begin_ps - now_ps
     stage[11] += visible_ps - begin_ps
+    stage[12] += f.replay_ps
     S.kernel[0].frame_ps += visible_ps - f.ready_ps
     S.latency[latency_bin(visible_ps - f.start_ps)] += 1
 

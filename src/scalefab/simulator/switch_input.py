@@ -1,0 +1,65 @@
+"""Where a frame goes that a port sends: into the next switch's output, by its time, or to its endpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiled import compiled
+from ..protocol import switching
+from ..protocol.operations import PREAMBLE_BYTES
+from .calendar import push
+from .ports import kick, line_ps
+from .records import DELIVER, State
+
+
+@compiled
+def output_port(S: State, node: int, f: Any) -> int:
+    """Look up: the switch port attached to the destination's port of the frame's path."""
+    path = S.session[f.session].path
+    return S.port[S.node[f.dst].first_port + path].peer
+
+
+@compiled
+def forward(S: State, a: int, i: int, start_ps: int) -> None:
+    """Frame ``i`` starts to leave port ``a`` at ``start_ps``: bring it into the next switch's output, or to its endpoint."""
+    f = S.frame[i]
+    port = S.port[a]
+    q = port.peer
+    f.in_port = q
+    f.cable_ps += port.delay_ps
+    last_in_ps = start_ps + line_ps(port, PREAMBLE_BYTES + f.size_bytes) + port.delay_ps
+    node = S.node[S.port[q].node]
+    if node.is_switch == 0:
+        push(S, last_in_ps + node.rx_ps, DELIVER, q, i)
+        return
+    f.lookup_ps += node.latency_ps
+    f.stage_ps = switching.first_bit_out_ps(start_ps + port.delay_ps, last_in_ps, node.latency_ps)
+    out = output_port(S, S.port[q].node, f)
+    insert(S, out, i)
+    o = S.port[out]
+    kick(S, out, f.stage_ps if f.stage_ps > o.free_ps else o.free_ps)
+
+
+@compiled
+def insert(S: State, out: int, i: int) -> None:
+    """Add a frame to the output's list of frames that come, by time: at the tail nearly always."""
+    o = S.port[out]
+    f = S.frame[i]
+    f.next = -1
+    if o.transit_head < 0:
+        o.transit_head = i
+        o.transit_tail = i
+    elif S.frame[o.transit_tail].stage_ps <= f.stage_ps:
+        S.frame[o.transit_tail].next = i
+        o.transit_tail = i
+    elif S.frame[o.transit_head].stage_ps > f.stage_ps:
+        f.next = o.transit_head
+        o.transit_head = i
+    else:
+        p = o.transit_head
+        n = S.frame[p].next
+        while S.frame[n].stage_ps <= f.stage_ps:
+            p = n
+            n = S.frame[p].next
+        f.next = n
+        S.frame[p].next = i
