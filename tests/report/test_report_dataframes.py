@@ -62,8 +62,8 @@ def test_counters_are_one_row_a_port_and_name(result: Result) -> None:
     assert found[3, -1, "CF_UPDATES_SENT"] == ports.cf_updates[3]
     assert found[3, -1, "CF_UPDATES_RECEIVED"] == ports.cf_updates[result.fabric.port_peer[3]]
     by_vc = np.arange(4 * result.fabric.ports).reshape(-1, 4)
-    _, rows = as_rows(replace(result, ports=replace(ports, peak_queue_bytes=by_vc)), TableName.COUNTERS)
-    assert [row[4] for row in rows if row[0] == 2 and row[3] == "PEAK_QUEUE_BYTES"] == [8, 9, 10, 11]
+    _, rows = as_rows(replace(result, ports=replace(ports, peak_credit_bytes=by_vc)), TableName.COUNTERS)
+    assert [row[4] for row in rows if row[0] == 2 and row[3] == "PEAK_CREDIT_BYTES"] == [8, 9, 10, 11]
 
 
 @pytest.mark.parametrize("table", TableName)

@@ -131,6 +131,86 @@ def test_a_memory_slower_than_the_ports_limits_and_loses_nothing() -> None:
     assert memory_ps - 1984 * 50 * 3 <= result.bound_ps
 
 
+def test_a_get_reads_the_targets_memory() -> None:
+    """Eight readers of one slow memory: as slow as with loads, whatever the ports could carry."""
+    times = {}
+    for operation in ("get", "load"):
+        scenario = bare("incast: {bytes: 1MiB, dst: 0}", "fabric.gpus.memory.bandwidth=20GB/s", gpus=9)
+        builder = GraphBuilder(1984, 9)
+        group = builder.group("x", "x", 1, 9)
+        kind = Kind.GET if operation == "get" else Kind.LOAD
+        builder.operations(
+            kind,
+            range(1, 9),
+            0,
+            1 << 20,
+            group=group,
+            chunk=0 if operation == "get" else 256,
+            posted=0,
+            address=np.arange(8) << 24,
+        )
+        times[operation] = sound(simulate(dataclasses.replace(scenario, graph=builder.build()))).completion_ps
+    memory_ps = 8 * (1 << 20) * 50
+    assert memory_ps <= times["load"] <= memory_ps * 1.01
+    assert memory_ps <= times["get"] <= memory_ps * 1.15  # the readers' memories write the last message after it was read
+
+
+@pytest.mark.parametrize(
+    ("workload", "memory_ps"), [("put, bytes: 1984B", 1_984_000), ("load, bytes: 63KiB, transaction: 512B", 64_512_000)]
+)
+def test_a_frame_takes_memory_its_own_bytes_too(workload: str, memory_ps: int) -> None:
+    override = "fabric.gpus.memory.bandwidth=1GB/s"
+    result = sound(run_bare(f"point_to_point: {{operation: {workload}}}", override, gpus=2))
+    assert result.completion_ps >= memory_ps
+
+
+@pytest.mark.parametrize("chunk", [2048, 7168, 7392, 14336])
+def test_round_robin_does_not_fall_into_step_with_messages(chunk: int) -> None:
+    """Short last packets of messages must not all meet on the same paths (once: 1.75 times the bound)."""
+    scenario = bare("point_to_point: {bytes: 2MiB, posted: true}", gpus=2, stacks=8)
+    builder = GraphBuilder(1984, 2)
+    group = builder.group("x", "x", 1, 2)
+    builder.operations(Kind.PUT, [0], [1], [1024 * chunk], group=group, chunk=chunk)
+    result = sound(simulate(dataclasses.replace(scenario, graph=builder.build())))
+    assert result.completion_ps <= result.bound_ps * 1.04 + 500_000
+
+
+@pytest.mark.parametrize("spray", ["hash", "round_robin", "least_queued", "single"])
+def test_small_messages_share_frames_on_every_policy(spray: str) -> None:
+    scenario = bare("point_to_point: {bytes: 2MiB, posted: true}", gpus=2, stacks=8, spray=spray)
+    builder = GraphBuilder(1984, 2)
+    group = builder.group("x", "x", 1, 2)
+    builder.operations(Kind.PUT, [0], [1], [1 << 20], group=group, chunk=256)
+    result = sound(simulate(dataclasses.replace(scenario, graph=builder.build())))
+    assert result.frames <= 4096 // 7 + 9  # seven of 256 B in a 2048 B frame, a last one on each path
+
+
+def test_many_small_operations_of_a_pair_use_all_paths() -> None:
+    scenario = bare("point_to_point: {bytes: 2MiB, posted: true}", gpus=2, stacks=8)
+    builder = GraphBuilder(1984, 2)
+    group = builder.group("x", "x", 1, 2)
+    builder.operations(Kind.PUT, [0] * 4000, 1, 1024, group=group)  # all in one page
+    sent = sound(simulate(dataclasses.replace(scenario, graph=builder.build()))).ports.data_bytes[:8]
+    assert sent.max() - sent.min() <= 1024
+
+
+def test_work_beyond_the_time_limit_is_not_done() -> None:
+    result = simulate(bare("point_to_point: {bytes: 64KiB, posted: true}", "run.until=1us", gpus=2))
+    assert result.status is Status.PARTIAL and result.operations_done == 0 and result.completion_ps == 0
+
+
+def test_a_start_far_away_is_reached_in_one_jump() -> None:
+    text = """
+scalefab: 1
+fabric: {gpus: {preset: ethlink-gpu-1x800g, count: 2}, switches: {preset: ethx-switch-51.2t, planes: 1}}
+workload:
+  - {start: 500s, point_to_point: {operation: put, bytes: 64KiB}}
+"""
+    result = sound(simulate(parse_scenario(text, "x.yaml")))
+    assert result.completion_ps > 500 * 10**12
+    assert result.events < 1_000
+
+
 @pytest.mark.parametrize("operation", ["load", "store", "reduce", "atomic", "put", "get", "send"])
 @pytest.mark.parametrize("spray", ["hash", "round_robin", "least_queued", "single"])
 def test_every_operation_moves_its_bytes_on_every_policy(operation: str, spray: str) -> None:

@@ -17,7 +17,7 @@ class Spray(IntEnum):
     """Policy of VC 2, per operation; the numbers stand in compiled code."""
 
     HASH = 0  #: the whole message on the path of its address
-    ROUND_ROBIN = 1  #: packet i on path (i + a per-operation offset) mod n
+    ROUND_ROBIN = 1  #: packet i on path (i + i div n + offset) mod n, offset going on from the pair's operation before
     LEAST_QUEUED = 2  #: whichever path's port is free first takes the next packet
     SINGLE = 3  #: the first live path
 
@@ -68,15 +68,32 @@ def fallback_weight(h: int, path_id: int) -> int:
 
 @compiled
 def sprayed_path(packet: int, offset: int, paths: int) -> int:
-    """Return the path index of packet ``packet`` under round robin with a per-operation ``offset``."""
-    return (packet + offset) % paths
+    """Return the path index of packet ``packet`` of an operation under round robin that starts at ``offset``.
+
+    After each round the next one starts one path further (`own`): else messages whose packets share a factor with the number of
+    paths put all their short last packets on the same paths (measured: 1.75 times the bound with 2 KiB messages on 8 paths).
+    """
+    return (packet + packet // paths + offset) % paths
 
 
 @compiled
 def sprayed_count(packets: int, offset: int, paths: int, path: int) -> int:
     """Return how many of an operation's ``packets`` go to path index ``path`` under round robin."""
-    first = (path - offset) % paths
-    return 0 if first >= packets else (packets - first + paths - 1) // paths
+    rounds = packets // paths
+    place = (path - offset - rounds) % paths  # of the path in the last, unfinished round
+    return rounds + (1 if place < packets - rounds * paths else 0)
+
+
+@compiled
+def sprayed_first(offset: int, paths: int, path: int) -> int:
+    """Return the first packet that goes to path index ``path`` (if the operation has so many)."""
+    return (path - offset) % paths
+
+
+@compiled
+def sprayed_next(packet: int, paths: int) -> int:
+    """Return the next packet on the path of ``packet``: one round on, one place earlier; from place 0 to the last place."""
+    return packet + (paths - 1 if packet % paths > 0 else 2 * paths - 1)
 
 
 @compiled

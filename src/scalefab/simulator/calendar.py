@@ -66,11 +66,19 @@ def first(S: State) -> int:
     k = S.kernel[0]
     bucket = k.bucket
     while True:
-        i = S.bucket_head[bucket & _MASK] - 1
-        if i >= 0 and S.event[i].t_ps >> WIDTH_BITS == bucket:
-            k.bucket = bucket
-            return i
-        bucket += 1
+        for _ in range(BUCKETS):
+            i = S.bucket_head[bucket & _MASK] - 1
+            if i >= 0 and S.event[i].t_ps >> WIDTH_BITS == bucket:
+                k.bucket = bucket
+                return i
+            bucket += 1
+        # A whole lap without an event: go to the earliest one at once (a start in a second is 60,000 laps away).
+        earliest_ps = -1
+        for b in range(BUCKETS):
+            i = S.bucket_head[b] - 1
+            if i >= 0 and (earliest_ps < 0 or S.event[i].t_ps < earliest_ps):
+                earliest_ps = S.event[i].t_ps
+        bucket = earliest_ps >> WIDTH_BITS
 
 
 @compiled

@@ -8,7 +8,7 @@ from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
 from .link import on_llr_timer
 from .ordered_sets import free_buffer
-from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, LLR_TIMER, RELEASE, SERVE_READ, SLOT, State
+from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, LLR_TIMER, POOL_MARGIN, RELEASE, SERVE_READ, SLOT, State
 from .source import on_slot
 from .switch import on_egress
 from .target import activate, deliver, finish, on_ack_timer, start_shares
@@ -22,11 +22,6 @@ class Reason(IntEnum):
     EVENTS = 2  #: the event limit is reached; call again
     NO_PROGRESS = 3  #: no event is left and operations are not done
     GROW = 4  #: a pool runs low; enlarge it and call again
-
-
-# A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
-# operations come on top: room for all that are still to come is always kept (``dormant``).
-POOL_MARGIN = 1024
 
 
 @compiled

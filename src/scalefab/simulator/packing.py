@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..compiled import compiled
 from ..protocol import operations as ops
+from ..protocol.multipath import sprayed_next
 from .records import State
 
 
@@ -80,7 +81,7 @@ def compose(S: State, s: int, i: int) -> int:
                     S.frame[i].ready_ps = reply.answered_ps
                     S.frame[i].credit_ps = reply.credit_mark_ps
                     S.frame[i].window_ps = reply.window_mark_ps
-                last_run = add_run(S, i, last_run, reply.op, reply.first, took)
+                last_run = add_run(S, i, last_run, reply.op, reply.first, took, 1)
                 reply.first += took
                 reply.count -= took
                 offset = 0
@@ -113,13 +114,13 @@ def compose(S: State, s: int, i: int) -> int:
         while left > 0:
             data = data_of(S, share.op, share.answer, index)
             body = unit_body_bytes(kind, share.answer, data)
-            if units > 0 and (used + body > room or k.pack == 0 or (took > 0 and stride != 1)):
+            if units > 0 and (used + body > room or k.pack == 0):
                 break
             used += body
             payload += unit_payload(kind, share.answer, data)
             units += 1
             took += 1
-            index += stride
+            index = index + 1 if stride == 1 else sprayed_next(index, stride)
             left -= 1
             if used + ops.TH_RESPONSE_BYTES > room:
                 break
@@ -129,7 +130,7 @@ def compose(S: State, s: int, i: int) -> int:
                 S.frame[i].ready_ps = share.ready_ps - S.node[S.session[s].src].tx_ps
                 S.frame[i].credit_ps = share.credit_mark_ps
                 S.frame[i].window_ps = share.window_mark_ps
-            last_run = add_run(S, i, last_run, share.op, first, took)
+            last_run = add_run(S, i, last_run, share.op, first, took, stride)
             if share.answer == 0 and o.first_ps < 0:
                 o.first_ps = S.frame[i].start_ps
             if share.stride > 0:
@@ -156,13 +157,14 @@ def compose(S: State, s: int, i: int) -> int:
 
 
 @compiled
-def add_run(S: State, i: int, last_run: int, op: int, first: int, count: int) -> int:
+def add_run(S: State, i: int, last_run: int, op: int, first: int, count: int, stride: int) -> int:
     """Add a run of transactions to frame ``i``; the first lies in the frame itself. Return the last run, -1 = the frame."""
     f = S.frame[i]
     if f.count == 0:
         f.op = op
         f.first = first
         f.count = count
+        f.stride = stride
         return -1
     k = S.kernel[0]
     n = k.run_free
@@ -176,6 +178,7 @@ def add_run(S: State, i: int, last_run: int, op: int, first: int, count: int) ->
     run.op = op
     run.first = first
     run.count = count
+    run.stride = stride
     run.next = -1
     if last_run < 0:
         f.more = n

@@ -7,6 +7,7 @@ from typing import Any
 from ..compiled import compiled
 from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS
+from ..protocol.multipath import sprayed_next
 from ..protocol.operations import GAP_BYTES
 from .records import State
 
@@ -82,33 +83,39 @@ def record_frame(S: State, f: Any) -> None:
     if f.count == 0:
         return
     n = f.more
-    record_run(S, row, f.op, f.first, f.count)
+    record_run(S, row, f.op, f.first, f.count, f.stride)
     while n >= 0:
-        record_run(S, row, S.run[n].op, S.run[n].first, S.run[n].count)
+        record_run(S, row, S.run[n].op, S.run[n].first, S.run[n].count, S.run[n].stride)
         n = S.run[n].next
 
 
 @compiled
 def runs_of(S: State, f: Any) -> int:
-    """Return how many runs of transactions a frame holds."""
-    count = 1 if f.count > 0 else 0
+    """Return how many rows the runs of a frame take: one each, one a packet where a round robin deals them."""
+    if f.count == 0:
+        return 0
+    count = 1 if f.stride == 1 else int(f.count)
     n = f.more
     while n >= 0:
-        count += 1
+        count += 1 if S.run[n].stride == 1 else int(S.run[n].count)
         n = S.run[n].next
     return count
 
 
 @compiled
-def record_run(S: State, row: Any, op: int, first: int, count: int) -> None:
-    """Add a run of transactions to a traced frame."""
+def record_run(S: State, row: Any, op: int, first: int, count: int, stride: int) -> None:
+    """Add a run of transactions to a traced frame; packets that a round robin deals get a row each."""
     k = S.kernel[0]
-    run = S.traced_run[k.traced_runs]
-    k.traced_runs += 1
-    row.run_count += 1
-    run.op = op
-    run.first = first
-    run.count = count
+    index = int(first)
+    rows = 1 if stride == 1 else int(count)
+    for _ in range(rows):
+        run = S.traced_run[k.traced_runs]
+        k.traced_runs += 1
+        row.run_count += 1
+        run.op = op
+        run.first = index
+        run.count = count if stride == 1 else 1
+        index = sprayed_next(index, stride)
 
 
 @compiled

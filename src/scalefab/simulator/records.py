@@ -16,6 +16,10 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 
+# A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
+# operations come on top: room for all that are still to come is always kept (``dormant``).
+POOL_MARGIN = 1024
+
 # Frame kinds
 DATA, ACK = 0, 1
 
@@ -24,6 +28,7 @@ FRAME = np.dtype(
         ("op", _i4),  # first run: operation ...
         ("first", _i4),  # ... index of its first packet or transaction ...
         ("count", _i4),  # ... and how many
+        ("stride", _i4),  # paths of the round robin that deals its packets, 1 = they follow each other
         ("more", _i4),  # further runs of a packed frame (RUN), -1
         ("next", _i4),  # queue or free list
         ("src", _i2),
@@ -55,7 +60,7 @@ FRAME = np.dtype(
     align=True,
 )
 
-RUN = np.dtype([("op", _i4), ("first", _i4), ("count", _i4), ("next", _i4)], align=True)
+RUN = np.dtype([("op", _i4), ("first", _i4), ("count", _i4), ("stride", _i4), ("next", _i4)], align=True)
 
 REPLY = np.dtype(
     [
@@ -186,7 +191,7 @@ SHARE = np.dtype(
         ("next", _i4),
         ("session", _i4),
         ("index", _i4),  # next packet or transaction
-        ("stride", _i4),  # 0 = takes from the operation's common cursor
+        ("stride", _i4),  # paths of its round robin, 1 = packets follow each other, 0 = takes from the common cursor
         ("left", _i4),
         ("answer", _i4),  # 1 = data of a GET, sent by its target
         ("ready_ps", _i8),

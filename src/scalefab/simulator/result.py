@@ -86,7 +86,7 @@ class PortTable:
     busy_ps: I8
     credit_wait_ps: I8
     window_wait_ps: I8
-    peak_queue_bytes: I8  #: most bytes (credits) held at once in the receive buffer of this port, one VC
+    peak_credit_bytes: I8  #: most credits that frames held at once, in bytes: in this buffer or on their way to it, one VC
 
 
 @dataclass(frozen=True, slots=True, eq=False)

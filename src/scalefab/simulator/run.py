@@ -158,6 +158,12 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
     status = {Reason.DONE: Status.DONE, Reason.NO_PROGRESS: Status.NO_PROGRESS}.get(reason, Status.PARTIAL)
     if run.interrupted:
         status = Status.PARTIAL
+    # What a frame causes in memory is known when it is delivered; in a partial result only what has happened by then counts.
+    horizon_ps = min(run.until_ps, int(k.now_ps) if status is not Status.DONE else _NEVER_PS)
+    done_ps = np.where(op.done_ps <= horizon_ps, op.done_ps, -1).astype(np.int64)
+    finished = int(np.count_nonzero(done_ps >= 0))
+    if status is Status.DONE and finished < len(op):
+        status = Status.PARTIAL
     # The receive buffer at port q is shared out a VC; the peak is the fullest VC's, in credits.
     peak = state.receiver.peak.max(axis=1).astype(np.int64) * int(k.credit_bytes)
     ports = PortTable(
@@ -169,7 +175,7 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         busy_ps=port.busy_ps.copy(),
         credit_wait_ps=port.credit_wait_ps.copy(),
         window_wait_ps=port.window_wait_ps.copy(),
-        peak_queue_bytes=peak,
+        peak_credit_bytes=peak,
     )
     used = np.flatnonzero(state.load.any(axis=0))
     bins = int(used[-1]) + 1 if len(used) else 1
@@ -178,11 +184,11 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         graph=scenario.graph,
         fabric=scenario.fabric,
         seed=scenario.options.seed,
-        completion_ps=int(k.completion_ps),
+        completion_ps=max(0, int(done_ps.max(initial=0))),
         now_ps=int(k.now_ps),
         bound_ps=bound_ps,
         bound_cut=cut,
-        operations=OperationTimes(op.ready_ps.copy(), op.first_ps.copy(), op.executed_ps.copy(), op.done_ps.copy()),
+        operations=OperationTimes(op.ready_ps.copy(), op.first_ps.copy(), op.executed_ps.copy(), done_ps),
         ports=ports,
         frames=int(k.delivered),
         frames_sent=int(k.sent),
@@ -197,11 +203,11 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         latency_counts=state.latency.copy(),
         link_load_bin_ps=int(k.bin_ps),
         link_load=state.load[:, :bins].copy(),
-        operations_done=int(k.done),
+        operations_done=finished,
         wall_s=run.wall_s,
         compile_s=run.compile_s,
         peak_MB=peak_memory_MB(),
-        notes=_notes(scenario, reason),
+        notes=_notes(scenario, run, status),
         trace=_trace(state),
     )
 
@@ -222,8 +228,8 @@ def _trace(state: State) -> Trace:
     )
 
 
-def _notes(scenario: Scenario, reason: Reason) -> tuple[str, ...]:
+def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     notes = list(scenario.warnings)
-    if reason is Reason.UNTIL:
+    if status is Status.PARTIAL and not run.interrupted:
         notes.append("stopped at run.until with work left")
     return tuple(notes)

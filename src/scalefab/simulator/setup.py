@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.spec import NodeKind
 from ..protocol import cbfc, llr
@@ -20,6 +21,7 @@ from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
 from .calendar import BUCKETS
+from .records import POOL_MARGIN
 from .result import Stage
 
 PAGE_BITS = 12
@@ -117,25 +119,53 @@ def _lsu_shares(graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8)
     return ids[owner[keep]], path[keep], begin[keep], count[keep]
 
 
-def _bulk_shares(graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray) -> tuple[I8, I8, I8, I8, I8]:
+def _pair_offsets(graph: OperationGraph, ids: I8, packets: I8) -> I8:
+    """Return the packets that earlier operations of the same (src, dst) send: where an operation's round robin goes on."""
+    pair = graph.src[ids].astype(np.int64) * (1 << 16) + graph.dst[ids]
+    order = np.argsort(pair, kind="stable")
+    before = np.cumsum(packets[order]) - packets[order]
+    new = np.append(True, np.diff(pair[order]) != 0) if len(order) else np.zeros(0, bool)
+    start = np.maximum.accumulate(np.where(new, before, 0)) if len(order) else before
+    offsets = np.zeros(len(ids), np.int64)
+    offsets[order] = before - start
+    return offsets
+
+
+def _message_shares(graph: OperationGraph, ids: I8, base: I8, n: I8, mtu: int) -> tuple[I8, I8, I8, I8, I8]:
+    """Spray.HASH: each message on the path of its own address."""
+    size = graph.bytes[ids].astype(np.int64)
+    chunk = graph.chunk[ids].astype(np.int64)
+    message = np.where((chunk <= 0) | (chunk >= size), size, np.maximum(chunk, 1))
+    owner, m = _expand(-(-size // np.maximum(message, 1)))
+    first_byte = m * message[owner]
+    length = np.minimum(message[owner], size[owner] - first_byte)
+    h = page_hashes(graph.address[ids][owner] + first_byte, graph.dst[ids][owner].astype(np.int64))
+    path = base[owner] + ((h * n[owner]) >> 16)
+    return ids[owner], path, m * -(-message[owner] // mtu), np.ones_like(owner), -(-length // mtu)
+
+
+def _bulk_shares(
+    graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray, mtu: int
+) -> tuple[I8, I8, I8, I8, I8]:
     """VC 2: packets go by the policy; returns op, path, index, stride, count."""
-    h = page_hashes(graph.address[ids], graph.dst[ids].astype(np.int64))
     n, base, total = paths[ids], first[ids], units[ids]
-    home = (h * n) >> 16
-    if spray is Spray.SINGLE or spray is Spray.HASH:
-        one_path: I8 = base + home if spray is Spray.HASH else base
-        return ids, one_path, np.zeros_like(ids), np.ones_like(ids), total
-    used = np.minimum(n, total) if spray is Spray.ROUND_ROBIN else n
-    owner, j = _expand(used)
+    if spray is Spray.HASH:
+        return _message_shares(graph, ids, base, n, mtu)
+    if spray is Spray.SINGLE or bool((n == 1).all()):
+        return ids, base, np.zeros_like(ids), np.ones_like(ids), total
+    offset = _pair_offsets(graph, ids, total) % n
     if spray is Spray.LEAST_QUEUED:
-        several = n[owner] > 1
-        return ids[owner], base[owner] + (home[owner] + j) % n[owner], np.zeros_like(owner), np.where(several, 0, 1), total[owner]
-    path = base[owner] + np.remainder(j + home[owner], n[owner], dtype=np.int64)
-    count: I8 = (total[owner] - j + n[owner] - 1) // n[owner]
+        owner, j = _expand(n)
+        stride = np.where(n[owner] > 1, 0, 1)
+        return ids[owner], base[owner] + (offset[owner] + j) % n[owner], np.zeros_like(owner), stride, total[owner]
+    owner, j = _expand(np.minimum(n, total))
+    path = base[owner] + np.remainder(j + offset[owner], n[owner], dtype=np.int64)
+    rounds = total[owner] // n[owner]
+    count: I8 = rounds + ((j - rounds) % n[owner] < total[owner] - rounds * n[owner])
     return ids[owner], path, j, n[owner], count
 
 
-def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spray: Spray) -> Shares:
+def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spray: Spray, mtu: int) -> Shares:
     """Divide every operation over the sessions that carry it."""
     first, paths = _path_sets(graph, fabric)
     n = len(graph)
@@ -144,8 +174,8 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     gets = np.flatnonzero(graph.kind == Kind.GET)
     request_units = np.where(graph.kind == Kind.GET, parts, units)
     a_op, a_path, a_index, a_count = _lsu_shares(graph, vc0, request_units, first, paths)
-    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray)
-    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray)
+    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray, mtu)
+    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray, mtu)
     op = np.concatenate([a_op, b_op, c_op])
     answer = np.concatenate([np.zeros(len(a_op) + len(b_op), np.int64), np.ones(len(c_op), np.int64)])
     order = np.lexsort((np.arange(len(op)), answer, op)) if len(a_op) or len(c_op) else np.arange(len(op))
@@ -299,7 +329,11 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     """
     spec = fabric.spec
     units, parts = unit_counts(graph, spec.mtu)
-    shares = make_shares(graph, fabric, units, parts, options.spray)
+    if len(units) and int(units.max()) >= 1 << 31:
+        i = int(units.argmax())
+        text = f"operation {i} of {int(graph.bytes[i])} bytes takes {int(units[i])} packets"
+        raise InputError([Problem(text, "fewer than 2^31 packets an operation", key="workload")])
+    shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
     sessions = make_sessions(graph, fabric, shares)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
@@ -423,6 +457,7 @@ def grow(state: rec.State) -> rec.State:
         ("run", "runs_left", SMALL_POOL // 4),
         ("reply", "replies_left", SMALL_POOL // 4),
     ):
+        minimum = max(minimum, 2 * POOL_MARGIN)
         if int(k[left]) >= minimum:
             continue
         old = getattr(state, field)

@@ -127,7 +127,7 @@ def _links(result: Result) -> Columns:
         "utilisation_percent": 100 * utilisation(result),
         "credit_wait_ps": ports.credit_wait_ps,
         "window_wait_ps": ports.window_wait_ps,
-        "peak_queue_bytes": ports.peak_queue_bytes,
+        "peak_credit_bytes": ports.peak_credit_bytes,
     }
 
 

@@ -185,6 +185,24 @@ def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps
 
 
 @compiled
+def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
+    """Read the data of a GET's messages from the target's memory, one message after the other; return when the last is read.
+
+    ``t_ps`` is when the request was executed: the latency of memory is in it.
+    """
+    o = S.op[op]
+    node = S.node[o.dst]
+    message = o.bytes if o.chunk <= 0 else int(o.chunk)
+    left = o.bytes - first * message
+    size = count * message
+    if size > left:
+        size = left
+    begin_ps = node.mem_free_ps if node.mem_free_ps > t_ps - node.memory_ps else t_ps - node.memory_ps
+    node.mem_free_ps = begin_ps + (size * node.mem_num + node.mem_den - 1) // node.mem_den
+    return node.mem_free_ps if node.mem_free_ps > t_ps else t_ps
+
+
+@compiled
 def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, visible_ps: int) -> None:
     """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
     o = S.op[op]
@@ -195,8 +213,9 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
         return
     if o.kind == ops.GET and not answer:
         o.requested += count
-        if visible_ps > o.data_ready_ps:
-            o.data_ready_ps = visible_ps
+        ready_ps = read_for_get(S, op, first, count, visible_ps)
+        if ready_ps > o.data_ready_ps:
+            o.data_ready_ps = ready_ps
         if o.requested == o.requests:
             S.kernel[0].dormant -= 1
             push(S, o.data_ready_ps + S.node[o.dst].tx_ps, SERVE_READ, op, 0)
@@ -286,6 +305,8 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
             begin = node.mem_free_ps
         node.mem_free_ps = begin + (size * node.mem_num + node.mem_den - 1) // node.mem_den
         visible = begin + node.memory_ps
+        if node.mem_free_ps > visible:  # more bytes than memory moves in its latency: visible when the last one is there
+            visible = node.mem_free_ps
     if begin > now_ps:  # memory is the bottleneck: the frame stays in the receive buffer until memory takes it
         push(S, begin, FREE, a, int(f.vc) * 65_536 + int(f.credits))
     else:

@@ -83,6 +83,9 @@ def endpoint_cuts(
         first_in[d] = t
         home = s if kind[i] == GET else d
         stored[home] += size[i]
+        if kind[i] == GET:  # read at the target, written at the reader
+            stored[d] += size[i]
+            _better(best, MEMORY, t + memory_ps(max(stored[d] - last_frame_bytes, 0), mebi_ps[d]), d, t, stored[d])
         if answer[i] > 0:
             sent[d] += answer[i]
             received[s] += answer[i]
