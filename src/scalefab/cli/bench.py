@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import ExitCode, InputError, NoProgressError, RunInterrupted
+from ..errors import ExitCode, InputError, NoProgressError, Problem, RunInterrupted
 from .output import complain, note, say, warn
 from .progress import make_reporter
 
@@ -64,7 +64,7 @@ def _prepared(asked: Asked, overrides: Sequence[str]) -> tuple[FabricSetup, Plan
     from ..sweep import nccl
     from ..sweep.bench import make_plan
 
-    problems = []
+    problems: list[Problem] = []
 
     def checked(read: Any, *arguments: Any) -> Any:
         try:
@@ -76,12 +76,12 @@ def _prepared(asked: Asked, overrides: Sequence[str]) -> tuple[FabricSetup, Plan
     operation = checked(nccl.read_operation, asked.operation)
     datatype = checked(nccl.read_datatype, asked.datatype)
     begin, end = checked(nccl.read_size, asked.begin, "-b"), checked(nccl.read_size, asked.end, "-e")
-    sizes = checked(nccl.sizes, begin, end, asked.factor) if begin and end else None
+    sizes: tuple[int, ...] = (checked(nccl.sizes, begin, end, asked.factor) if begin and end else None) or ()
     setup = checked(read_fabric, asked.fabric, overrides)
     if problems:
         raise InputError(problems)
-    more = {"ranks": asked.ranks, "datatype": datatype, "root": asked.root, "algorithm": asked.algorithm}
-    return setup, make_plan(setup, operation, sizes, **more)
+    plan = make_plan(setup, operation, sizes, ranks=asked.ranks, datatype=datatype, root=asked.root, algorithm=asked.algorithm)
+    return setup, plan
 
 
 def _rows(setup: FabricSetup, plan: Plan, rows: list[Row], *, quiet: bool, show: Any) -> ExitCode:
@@ -103,7 +103,7 @@ def _rows(setup: FabricSetup, plan: Plan, rows: list[Row], *, quiet: bool, show:
             if show is not None:
                 show(row)
     except (RunInterrupted, KeyboardInterrupt) as error:
-        complain(f"{error or 'interrupted'}; the rows before are valid")
+        complain(f"{str(error) or 'interrupted'}; the rows before are valid")
         return ExitCode.INTERRUPTED
     except NoProgressError as error:
         complain(str(error))

@@ -35,7 +35,7 @@ from .entries import (
     PointToPoint,
 )
 from .models import Cables, FabricSection, RunSection
-from .paths import dotted, near_miss, printable
+from .paths import dotted, near_file, near_miss, printable
 from .scenario import RunOptions
 
 ReadModel = Callable[[Path], MoeModel]
@@ -231,14 +231,9 @@ def _moe_model(task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeM
         return MoeModel(**task.model.model_dump())
     path = folder / task.model
     if not _is_file(path):
-        near = _near_file(path)
-        raise InputError(
-            [
-                Problem(
-                    f"there is no file '{printable(task.model, 120)}'", f"a config.json, from the folder {folder}", near, key=key
-                )
-            ]
-        )
+        named, near = f"'{printable(task.model, 120)}'", near_file(path, (path.suffix,))
+        message = f"{named} is a folder" if _is_folder(path) else f"there is no file {named}"
+        raise InputError([Problem(message, f"a config.json, from the folder {folder}", near, key=key)])
     return read_model(path)
 
 
@@ -249,9 +244,8 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _near_file(path: Path) -> str:
+def _is_folder(path: Path) -> bool:
     try:
-        there = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
-    except OSError:
-        return ""
-    return near_miss(path.name, there)
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

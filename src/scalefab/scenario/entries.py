@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
-from .quantities import Faults, Name, Number, OnOff, PositiveSize, TimePs, fault
+from .quantities import Faults, Limited, Name, Number, OnOff, PositiveSize, TimePs, fault
 
 LSU_OPERATIONS = ("load", "store", "atomic", "reduce")
 ANSWERED_OPERATIONS = ("load", "atomic", "get")  # what they bring back is their purpose
@@ -215,7 +225,7 @@ class Moe(Model):
     dispatch: PrecisionWord = Field("fp8", description="Format of a token on its way to the experts.")
     combine: PrecisionWord = Field("bf16", description="Format of a result on its way back.")
     routing: Literal["balanced", "zipf"] = Field("balanced", description="How tokens choose experts.")
-    zipf_exponent: Annotated[Number, AfterValidator(_check_exponent)] | None = Field(
+    zipf_exponent: Annotated[Number, AfterValidator(Limited(_check_exponent, "0 .. 10"))] | None = Field(
         None, description="Skew of zipf routing; default 1.0. 0 = every expert alike."
     )
     seed: int | None = Field(None, ge=0, le=2**31 - 1, description="Seed of the routing; default: run.seed.")
@@ -237,6 +247,7 @@ def _read_after(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+_AFTER_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 KINDS = (
     "all_reduce",
     "all_gather",
@@ -254,7 +265,7 @@ class Entry(Model):
     """One entry of the workload: exactly one of the nine kinds, with an optional name, order and start."""
 
     name: Name | None = Field(None, description="Name in reports and for 'after'; default: the kind.")
-    after: Annotated[list[str], BeforeValidator(_read_after)] | None = Field(
+    after: Annotated[list[str], BeforeValidator(_read_after), WithJsonSchema(_AFTER_SCHEMA)] | None = Field(
         None, description="Entries that must be done first; default: the entry before; [] = none."
     )
     start: TimePs = Field(0, description="Not before this time.")

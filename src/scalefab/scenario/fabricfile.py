@@ -95,7 +95,7 @@ def read_fabric(where: str, overrides: Sequence[str] = ()) -> FabricSetup:
     Parameters
     ----------
     where
-        A scenario file (its workload is not looked at, nor is ``run.until``), or the name of a built-in fabric such as ``ethx64``.
+        A scenario file (its workload is not looked at, nor is ``run.until``), or the name of a built-in fabric: ``ethx64``.
     overrides
         Settings of ``fabric`` and ``run`` to change, each ``key=value``.
 

@@ -25,7 +25,7 @@ from .complete import Completed, complete
 from .document import FILE_MAX_BYTES, Document, decode, read_document
 from .models import LAYOUT_VERSION, ScenarioFile
 from .overrides import apply_overrides
-from .paths import KeyPath, Marks, near_miss
+from .paths import KeyPath, Marks, near_file, near_miss
 from .problems import located, model_at, problem_at, shown, translate
 from .resolved import origins, resolve
 from .scenario import Scenario
@@ -61,16 +61,9 @@ def read_text(path: str | Path) -> str:
             raw = stream.read(FILE_MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        near = near_miss(Path(file).name, _neighbours(Path(file)))
+        near = near_file(Path(file), (".yaml", ".yml"))
         raise InputError([Problem(f"cannot be read: {reason}", "a scenario file", near, file)]) from None
     return decode(raw, file)
-
-
-def _neighbours(path: Path) -> list[str]:
-    try:
-        return [entry.name for entry in path.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
-    except (OSError, ValueError):
-        return []
 
 
 def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:

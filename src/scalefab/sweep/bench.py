@@ -204,7 +204,5 @@ def _scenario(setup: FabricSetup, plan: Plan, size: nccl.Size, algorithm: Algori
         phase = Pattern(name, pattern="permutation", bytes=size.size_bytes, shift=1, ranks=plan.ranks, posted=True)
     else:
         kind = CollectiveKind(name)
-        phase = Collective(
-            name, kind=kind, algorithm=algorithm, size_bytes=size.size_bytes, ranks=plan.ranks, root=plan.root
-        )
+        phase = Collective(name, kind=kind, algorithm=algorithm, size_bytes=size.size_bytes, ranks=plan.ranks, root=plan.root)
     return setup.scenario(WorkloadSpec((phase,)))
