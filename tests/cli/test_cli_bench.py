@@ -69,9 +69,7 @@ def _interrupt(result: Result) -> Result:
 
 
 @pytest.mark.parametrize("change", [_interrupt, lambda result: replace(result, status=Status.PARTIAL)])
-def test_ctrl_c_leaves_the_rows_so_far(
-    change: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_leaves_the_rows_so_far(change: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     _stopping(monkeypatch, change)
     assert run_app(["bench", "sendrecv", *FABRIC, "-b", "64", "-e", "256"]) == ExitCode.INTERRUPTED
     out, err = capsys.readouterr()

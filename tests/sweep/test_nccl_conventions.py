@@ -11,7 +11,16 @@ from scalefab.sweep.nccl import Operation, Size
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("8", 8), ("128K", 131072), ("128k", 131072), ("256M", 1 << 28), ("1G", 1 << 30), ("0.5K", 512), ("64KiB", 65536), (" 4 M", 4 << 20)],
+    [
+        ("8", 8),
+        ("128K", 131072),
+        ("128k", 131072),
+        ("256M", 1 << 28),
+        ("1G", 1 << 30),
+        ("0.5K", 512),
+        ("64KiB", 65536),
+        (" 4 M", 4 << 20),
+    ],
 )
 def test_sizes_have_binary_suffixes(text: str, size: int) -> None:
     assert nccl.read_size(text, "-b") == size

@@ -33,6 +33,7 @@ from .entries import (
     PatternTask,
     Permutation,
     PointToPoint,
+    RingTask,
 )
 from .models import Cables, FabricSection, RunSection
 from .paths import dotted, near_file, near_miss, printable
@@ -178,14 +179,14 @@ def _collective(phase: Phase, kind: str, task: CollectiveTask) -> Collective:
         after=phase.after,
         start_ps=phase.start_ps,
         kind=CollectiveKind(kind),
-        algorithm=Algorithm(task.algorithm),
+        algorithm=Algorithm(task.algorithm) if isinstance(task, RingTask) else Algorithm.DIRECT,
         size_bytes=size or 0,
         ranks=ranks,
         root=task.root if isinstance(task, Broadcast) else 0,
         operation=Kind[task.operation.upper()],
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
-        chunks=task.chunks or 0,
+        chunks=(task.chunks or 0) if isinstance(task, RingTask) else 0,
     )
 
 

@@ -71,10 +71,6 @@ class CollectiveTask(_Traffic):
 
     ranks: Ranks | None = Field(None, description="The first so many GPUs take part; default: all.")
     operation: WriteWord = Field("put", description="How data moves: RDMA (put, send), or by the GPU's cores (store, reduce).")
-    algorithm: AlgorithmWord = Field("direct", description="ring, or direct (everyone to everyone at once).")
-    chunks: int | None = Field(
-        None, ge=1, le=4096, description="Pieces of the buffer, a multiple of ranks; ring only; default: the ranks."
-    )
 
     @model_validator(mode="after")
     def _complete(self) -> CollectiveTask:
@@ -82,32 +78,41 @@ class CollectiveTask(_Traffic):
         _check_transaction(faults, self.operation, self.transaction)
         if self.posted is None:
             self.posted = True
-        if self.algorithm != "ring" and self.chunks is not None:
+        if isinstance(self, RingTask) and self.algorithm != "ring" and self.chunks is not None:
             faults.add("chunks", f"is read by nothing, the algorithm is {self.algorithm}", "algorithm: ring")
         faults.raise_any()
         return self
 
 
-class AllReduce(CollectiveTask):
+class RingTask(CollectiveTask):
+    """What collectives share that can go round a ring."""
+
+    algorithm: AlgorithmWord = Field("direct", description="ring, or direct (everyone to everyone at once).")
+    chunks: int | None = Field(
+        None, ge=1, le=4096, description="Pieces of the buffer, a multiple of ranks; ring only; default: the ranks."
+    )
+
+
+class AllReduce(RingTask):
     """Every GPU ends with the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU.")
     algorithm: AlgorithmWord = Field("ring", description="ring, or direct (everyone to everyone at once).")
 
 
-class AllGather(CollectiveTask):
+class AllGather(RingTask):
     """Every GPU ends with the pieces of all."""
 
     size: PositiveSize = Field(description="Gathered buffer of one GPU (all pieces).")
 
 
-class ReduceScatter(CollectiveTask):
+class ReduceScatter(RingTask):
     """Every GPU ends with its piece of the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU before it is scattered (all pieces).")
 
 
-class Broadcast(CollectiveTask):
+class Broadcast(RingTask):
     """Every GPU ends with the buffer of one."""
 
     size: PositiveSize = Field(description="The buffer.")
@@ -117,6 +122,7 @@ class Broadcast(CollectiveTask):
 class AllToAll(CollectiveTask):
     """Every GPU sends another piece to each."""
 
+    algorithm: Literal["direct"] = Field("direct", description="direct (everyone to everyone at once); there is no ring.")
     size: PositiveSize | None = Field(None, description="Buffer of one GPU: pieces for all ranks, its own too.")
     bytes_per_pair: PositiveSize | None = Field(None, description="Piece for one GPU, instead of size.")
 

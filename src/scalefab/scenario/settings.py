@@ -189,7 +189,7 @@ def _allowed(field: FieldInfo, metadata: list[Any]) -> str:
 
 
 def _default(key: str, field: FieldInfo, metadata: list[Any]) -> str:
-    if not field.is_required() and field.default is not None:
+    if not field.is_required() and field.default not in (None, ""):
         show = next((item.func for item in metadata if isinstance(item, PlainSerializer)), None)
         return str(show(field.default)) if show else _text(field.default)  # type: ignore[call-arg]
     here: Any = catalogue.defaults()
