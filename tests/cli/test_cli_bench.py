@@ -18,7 +18,8 @@ from scalefab.simulator.run import simulate
 
 FABRIC = ["--on", "ethx16", "--set", "fabric.gpus.count=4", "--quiet"]
 ROW = re.compile(
-    r" {0,11}(\d+)  +(\d+)  +float  +(sum|none)  +(-?\d+)  +([0-9.]+)  +([0-9.]+)  +([0-9.]+)  +(\d+)  +([0-9.]+)  +([0-9.]+)  +(ring|direct)"
+    r" {0,11}(\d+)  +(\d+)  +float  +(sum|none)  +(-?\d+)  +([0-9.]+)  +([0-9.]+)  +([0-9.]+)  +(\d+)"
+    r"  +([0-9.]+)  +([0-9.]+)  +(ring|direct)"
 )
 
 

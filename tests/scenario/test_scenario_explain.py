@@ -24,7 +24,10 @@ fabric:
 workload:
   - TASK
 """
-MODEL = "{name: m, model_type: x, hidden: 128, experts: 64, top_k: 2, moe_layers: 1, layers: 1, expert_intermediate: 1, shared_experts: 0}"
+MODEL = (
+    "{name: m, model_type: x, hidden: 128, experts: 64, top_k: 2, moe_layers: 1, layers: 1, "
+    "expert_intermediate: 1, shared_experts: 0}"
+)
 TASKS = {
     "moe": f"moe: {{model: {MODEL}, tokens_per_gpu: 8}}",
     "all_to_all": "all_to_all: {size: 1MiB}",
@@ -85,9 +88,10 @@ def test_defaults_that_are_values_hold(setting: Setting) -> None:
 def test_limits_that_are_told_are_those_that_hold(setting: Setting) -> None:
     low, high = setting.allowed.split(" .. ")
     key = override(setting).partition("=")[0]
+    small = ("workload.0.moe.ranks=2",) if setting.key.endswith("tokens_per_gpu") else ()  # 2^20 tokens take a while
     for value in (low, high):
         try:
-            read(setting, *setting.needs, f"{key}={value}")
+            read(setting, *setting.needs, *small, f"{key}={value}")
         except InputError as error:  # other rules may speak (radix, ranks), the limit must not
             assert not any(
                 "is too small" in p.message or "is too large" in p.message
@@ -96,7 +100,7 @@ def test_limits_that_are_told_are_those_that_hold(setting: Setting) -> None:
             )
     unit = "B" if low.endswith("B") else ""
     for value in (int(low.removesuffix("B")) - 1, int(high.removesuffix("B")) + 1):
-        with pytest.raises(InputError, match="is too small|is too large|is out of range|is negative"):
+        with pytest.raises(InputError, match=r"is too small|is too large|is out of range|is negative"):
             read(setting, *setting.needs, f"{key}={value}{unit}")
 
 

@@ -22,17 +22,18 @@ from scalefab.scenario.settings import Setting, all_settings
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(EXAMPLES.glob("*.yaml"))}
 VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 2, 3, 7, 63, 64, 65, 1023, 1024, 1025, 2**31, 2**63, 10**30, 0.5, -0.0, 1e300, float("nan"), float("inf"),
-    "", " ", "on", "off", "x", "é", "3m", "-3m", "0m", "0B", "1B", "7B", "64KiB", "2Gb", "9e99B", "800Gb/s", "800GB/s", "0Gb/s",
-    "200Gb/s", "50ns", "0ps", "1h", "1e400s", "ring", "direct", "store", "load", "atomic", "zipf", "rs544", "models/deepseek-v3.json",
-    "models", "../x.json", "a" * 5000, "\t", "line\nbreak", "[0m", [], {}, [1], [[]], {"a": 1}, {"preset": "flat-1024"}, [{}],
-    {"size": "1MiB"}, ["a", "a"], "ethx-gpu-16x800g", "flat-1024", "tomahawk-5",
+    None, True, False, 0, 1, -1, 2, 3, 7, 63, 64, 65, 1023, 1024, 1025, 2**31, 2**63, 10**30, 0.5, -0.0, 1e300, float("nan"),
+    float("inf"), "", " ", "on", "off", "x", "é", "3m", "-3m", "0m", "0B", "1B", "7B", "64KiB", "2Gb", "9e99B", "800Gb/s",
+    "800GB/s", "0Gb/s", "200Gb/s", "50ns", "0ps", "1h", "1e400s", "ring", "direct", "store", "load", "atomic", "zipf",
+    "rs544", "models/deepseek-v3.json", "models", "../x.json", "a" * 5000, "\t", "line\nbreak", "[0m", [], {}, [1], [[]],
+    {"a": 1}, {"preset": "flat-1024"}, [{}], {"size": "1MiB"}, ["a", "a"], "ethx-gpu-16x800g", "flat-1024", "tomahawk-5",
 ]  # fmt: skip
 KEYS = [
-    "preset", "count", "stacks", "ports", "port_rate", "latency", "buffer", "memory", "delay", "length", "medium", "fec", "fec_depth",
-    "frame_max", "phy_tx", "cbfc", "credit", "overhead", "name", "after", "start", "moe", "model", "ranks", "size", "bytes_per_pair",
-    "chunks", "algorithm", "operation", "transaction", "posted", "root", "dst", "src", "shift", "repeat", "address", "until", "window",
-    "seed", "spray", "Count", "count ", "bytes", "all_to_all", "incast", "0", "", "a.b", "<<", "x[0]",
+    "preset", "count", "stacks", "ports", "port_rate", "latency", "buffer", "memory", "delay", "length", "medium", "fec",
+    "fec_depth", "frame_max", "phy_tx", "cbfc", "credit", "overhead", "name", "after", "start", "moe", "model", "ranks",
+    "size", "bytes_per_pair", "chunks", "algorithm", "operation", "transaction", "posted", "root", "dst", "src", "shift",
+    "repeat", "address", "until", "window", "seed", "spray", "Count", "count ", "bytes", "all_to_all", "incast", "0", "",
+    "a.b", "<<", "x[0]",
 ]  # fmt: skip
 LINE = re.compile(r"(?:--set [^:]*|[^:]+\.(?:yaml|json)(?::[1-9][0-9]*)?): \S")
 

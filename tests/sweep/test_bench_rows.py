@@ -134,7 +134,7 @@ def test_a_fabric_needs_no_workload_and_tells_its_faults(tmp_path: Path, monkeyp
     Path("rack.yaml").write_text(builtin_fabrics()["ethx16"].replace("planes", "plains"))
     with pytest.raises(InputError, match=r"^rack\.yaml:6: fabric\.switches\.plains: unknown setting; did you mean 'planes'\?$"):
         read_fabric("rack.yaml")
-    with pytest.raises(InputError, match="'ethx46' is no fabric; expected a scenario file, or one of .*did you mean 'ethx64'"):
+    with pytest.raises(InputError, match=r"'ethx46' is no fabric; expected a scenario file, or one of .*did you mean 'ethx64'"):
         read_fabric("ethx46")
     with pytest.raises(InputError, match=r"^rak\.yaml: cannot be read: .*did you mean 'rack\.yaml'"):
         read_fabric("rak.yaml")
