@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalefab.protocol import switching
@@ -23,6 +23,7 @@ def test_lowest_bit_of_every_single_and_double_bit_word() -> None:
             assert switching.lowest_bit(1 << low | 1 << high) == low
 
 
+@settings(deadline=None)  # the first call may compile
 @given(st.integers(1, 4), st.data())
 def test_next_input_is_the_first_waiting_one_after_the_last(words: int, data: st.DataObject) -> None:
     inputs = words * 32
@@ -51,6 +52,7 @@ def test_inputs_that_always_wait_are_served_in_turn() -> None:
     assert served == waiting * 3
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(64, 2048), min_size=3, max_size=3), st.integers(0, 2), st.integers(1, 7))
 def test_vcs_share_by_bytes_whatever_their_frame_sizes(sizes: list[int], turn: int, ready: int) -> None:
     deficits = np.zeros((1, 4), np.int64)
