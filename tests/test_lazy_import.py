@@ -19,7 +19,19 @@ TYPERS_OWN = {"pydantic"}  # newer versions of Typer load it by themselves to re
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["run", "--help"], ["check", "--help"], ["timeline", "--help"], ["--version"], []]
+    "arguments",
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["check", "--help"],
+        ["timeline", "--help"],
+        ["bench", "--help"],
+        ["explain", "--help"],
+        ["schema", "--help"],
+        ["catalogue", "--help"],
+        ["--version"],
+        [],
+    ],
 )
 def test_nothing_heavy_is_loaded_to_answer(arguments: list[str]) -> None:
     code = (

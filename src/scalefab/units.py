@@ -26,6 +26,23 @@ _BANDWIDTH_BPS = {f"{p}{suffix}": f for p, f in (_DECIMAL | _BINARY).items() for
 _LIMIT = 1 << 62  # every quantity fits a signed 64-bit integer with room for one addition
 
 
+_NUMBER_PATTERN = r"[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?"
+
+
+def _pattern(table: dict[str, int], sign: str = "") -> str:
+    units = "|".join(sorted(table, key=lambda unit: (-len(unit), unit)))
+    return rf"^\s*{sign}{_NUMBER_PATTERN}\s*({units})\s*$"
+
+
+# What the parsers below take, as regular expressions for editors (JSON Schema's dialect).
+TIME_PATTERN = _pattern(_TIME_PS)
+LENGTH_PATTERN = _pattern(_LENGTH_MM)
+SIZE_PATTERN = _pattern(_SIZE_BYTES)
+SIGNED_SIZE_PATTERN = _pattern(_SIZE_BYTES, "-?")
+RATE_PATTERN = _pattern(_RATE_BPS)
+BANDWIDTH_PATTERN = _pattern(_BANDWIDTH_BPS)
+
+
 def _parse(text: object, table: dict[str, int], expected: str, hint: dict[str, str]) -> int:
     if isinstance(text, bool) or not isinstance(text, str):
         raise UnitError(text, expected, f"{text!r} has no unit")
@@ -33,7 +50,8 @@ def _parse(text: object, table: dict[str, int], expected: str, hint: dict[str, s
         raise UnitError(text[:16] + "...", expected, "text is too long for a quantity")
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise UnitError(text, expected, f"'{text}' is not a quantity")
+        negative = text.strip().startswith("-") and _NUMBER.fullmatch(text.strip()[1:])
+        raise UnitError(text, expected, f"'{text}' is negative" if negative else f"'{text}' is not a quantity")
     number, unit = match.group(1), match.group(2) or ""
     if not unit:
         raise UnitError(text, expected, f"'{text}' has no unit")

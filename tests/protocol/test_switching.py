@@ -23,7 +23,7 @@ def test_lowest_bit_of_every_single_and_double_bit_word() -> None:
             assert switching.lowest_bit(1 << low | 1 << high) == low
 
 
-@settings(deadline=None)
+@settings(deadline=None)  # the first call may compile
 @given(st.integers(1, 4), st.data())
 def test_next_input_is_the_first_waiting_one_after_the_last(words: int, data: st.DataObject) -> None:
     inputs = words * 32

@@ -158,6 +158,84 @@ def check(
         return check_scenario(file, overrides or (), json_wanted=json)
 
 
+@app.command("bench", epilog=_EPILOG, short_help="Print nccl-tests' table from simulation.")
+def bench_command(
+    operation: Annotated[
+        str,
+        typer.Argument(
+            metavar="OP",
+            help="all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, sendrecv; or as nccl-tests: all_reduce_perf.",
+            show_default=False,
+        ),
+    ],
+    fabric: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="FABRIC",
+            help="Scenario file (its fabric is used), or a name of 'scalefab catalogue': ethx64.",
+            show_default=False,
+        ),
+    ],
+    begin: Annotated[str, typer.Option("-b", "--minbytes", metavar="SIZE", help="First size; K, M, G are powers of 1024.")] = "8",
+    end: Annotated[str, typer.Option("-e", "--maxbytes", metavar="SIZE", help="Last size.")] = "256M",
+    factor: Annotated[int, typer.Option("-f", "--stepfactor", metavar="N", help="From one size to the next.")] = 2,
+    ranks: Annotated[int, typer.Option("-n", "-g", "--ranks", metavar="N", help="The first N GPUs take part; 0 = all.")] = 0,
+    datatype: Annotated[
+        str, typer.Option("-d", "--datatype", metavar="TYPE", help="Element type: float, half, int8 ...")
+    ] = "float",
+    root: Annotated[int, typer.Option("-r", "--root", metavar="RANK", help="Root of a broadcast.")] = 0,
+    algorithm: Annotated[
+        str,
+        typer.Option("--algorithm", metavar="NAME", help="ring, direct, or auto: the faster one for each size."),
+    ] = "auto",
+    overrides: _Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Simulate a collective over a range of sizes and print the table of nccl-tests, with the lower bound beside each time."""
+    from .bench import Asked, bench
+
+    asked = Asked(operation, fabric, begin, end, factor, ranks, datatype, root, algorithm)
+    with _interruptible():
+        return bench(asked, overrides or (), json_wanted=json, quiet=quiet)
+
+
+@app.command("explain", epilog=_EPILOG, short_help="Say what a setting of a scenario file is.")
+def explain_command(
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="[KEY]", help="Such as fabric.frame_max, frame_max or fabric.gpus; all without it.", show_default=False
+        ),
+    ] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the whole reference, docs/scenario.md.")] = False,
+) -> int:
+    """Say what a setting is: form, unit, limits, default, where it comes from and what a run shows of it."""
+    from .explain import explain
+
+    return explain(key, json_wanted=json, markdown=markdown)
+
+
+@app.command("schema", epilog=_EPILOG, short_help="Print the JSON schema of scenario files, for editors.")
+def schema_command() -> int:
+    """Print the JSON schema (draft 2020-12) of scenario files; docs/scenario.md says how an editor takes it."""
+    from .explain import schema
+
+    return schema()
+
+
+@app.command("catalogue", epilog=_EPILOG, short_help="List presets of GPUs, switches and fabrics, with sources.")
+def catalogue_command(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """List the presets of GPUs and switches with their sources, and the built-in fabrics."""
+    from .explain import catalogue
+
+    return catalogue(json_wanted=json)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""

@@ -33,9 +33,10 @@ from .entries import (
     PatternTask,
     Permutation,
     PointToPoint,
+    RingTask,
 )
 from .models import Cables, FabricSection, RunSection
-from .paths import dotted, near_miss, printable
+from .paths import dotted, near_file, near_miss, printable
 from .scenario import RunOptions
 
 ReadModel = Callable[[Path], MoeModel]
@@ -178,14 +179,14 @@ def _collective(phase: Phase, kind: str, task: CollectiveTask) -> Collective:
         after=phase.after,
         start_ps=phase.start_ps,
         kind=CollectiveKind(kind),
-        algorithm=Algorithm(task.algorithm),
+        algorithm=Algorithm(task.algorithm) if isinstance(task, RingTask) else Algorithm.DIRECT,
         size_bytes=size or 0,
         ranks=ranks,
         root=task.root if isinstance(task, Broadcast) else 0,
         operation=Kind[task.operation.upper()],
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
-        chunks=task.chunks or 0,
+        chunks=(task.chunks or 0) if isinstance(task, RingTask) else 0,
     )
 
 
@@ -231,14 +232,9 @@ def _moe_model(task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeM
         return MoeModel(**task.model.model_dump())
     path = folder / task.model
     if not _is_file(path):
-        near = _near_file(path)
-        raise InputError(
-            [
-                Problem(
-                    f"there is no file '{printable(task.model, 120)}'", f"a config.json, from the folder {folder}", near, key=key
-                )
-            ]
-        )
+        named, near = f"'{printable(task.model, 120)}'", near_file(path, (path.suffix,))
+        message = f"{named} is a folder" if _is_folder(path) else f"there is no file {named}"
+        raise InputError([Problem(message, f"a config.json, from the folder {folder}", near, key=key)])
     return read_model(path)
 
 
@@ -249,9 +245,8 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _near_file(path: Path) -> str:
+def _is_folder(path: Path) -> bool:
     try:
-        there = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
-    except OSError:
-        return ""
-    return near_miss(path.name, there)
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import InputError, Problem
 from ..fabric import catalogue
+from ..fabric.timing import PORT_RATES_BPS
 from ..units import parse_rate_bps
 from .paths import KeyPath, Marks, near_miss
 from .problems import problem_at, shown
@@ -142,7 +143,7 @@ def _buffer(result: Completed, section: dict[str, Any], what: str) -> None:
 def _switch_ports(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any]) -> None:
     path: KeyPath = ("fabric", "switches")
     if "port_rate" not in switches:
-        if gpus is not None and "port_rate" in gpus and _rate(gpus) is not None:
+        if gpus is not None and "port_rate" in gpus and _rate(gpus) in PORT_RATES_BPS:  # else it is told at the GPUs
             _put(result, (*path, "port_rate"), gpus["port_rate"], Origin("default", "follows fabric.gpus.port_rate"))
         else:
             result.silent.add((*path, "port_rate"))

@@ -200,7 +200,8 @@ def _read(text: str, file: str, line: bool = True) -> tuple[Any, Marks]:
     except yaml.MarkedYAMLError as error:
         where = error.problem_mark or error.context_mark
         problem = _yaml_problem(error, text)
-        raise InputError([_at(problem, file, where.line + 1 if where and line else 0)]) from None
+        last = max(1, len(text.splitlines()))  # the end of the text counts as a line of its own there
+        raise InputError([_at(problem, file, min(where.line + 1, last) if where and line else 0)]) from None
     except yaml.reader.ReaderError as error:
         at = error.position if isinstance(error.position, int) else 0
         problem = Problem(f"character U+{_code(error.character):04X} is not allowed", "printable text")

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
-from .quantities import Faults, Name, Number, OnOff, PositiveSize, TimePs, fault
+from .quantities import Faults, Limited, Name, Number, OnOff, PositiveSize, TimePs, fault
 
 LSU_OPERATIONS = ("load", "store", "atomic", "reduce")
 ANSWERED_OPERATIONS = ("load", "atomic", "get")  # what they bring back is their purpose
@@ -61,10 +71,6 @@ class CollectiveTask(_Traffic):
 
     ranks: Ranks | None = Field(None, description="The first so many GPUs take part; default: all.")
     operation: WriteWord = Field("put", description="How data moves: RDMA (put, send), or by the GPU's cores (store, reduce).")
-    algorithm: AlgorithmWord = Field("direct", description="ring, or direct (everyone to everyone at once).")
-    chunks: int | None = Field(
-        None, ge=1, le=4096, description="Pieces of the buffer, a multiple of ranks; ring only; default: the ranks."
-    )
 
     @model_validator(mode="after")
     def _complete(self) -> CollectiveTask:
@@ -72,32 +78,41 @@ class CollectiveTask(_Traffic):
         _check_transaction(faults, self.operation, self.transaction)
         if self.posted is None:
             self.posted = True
-        if self.algorithm != "ring" and self.chunks is not None:
+        if isinstance(self, RingTask) and self.algorithm != "ring" and self.chunks is not None:
             faults.add("chunks", f"is read by nothing, the algorithm is {self.algorithm}", "algorithm: ring")
         faults.raise_any()
         return self
 
 
-class AllReduce(CollectiveTask):
+class RingTask(CollectiveTask):
+    """What collectives share that can go round a ring."""
+
+    algorithm: AlgorithmWord = Field("direct", description="ring, or direct (everyone to everyone at once).")
+    chunks: int | None = Field(
+        None, ge=1, le=4096, description="Pieces of the buffer, a multiple of ranks; ring only; default: the ranks."
+    )
+
+
+class AllReduce(RingTask):
     """Every GPU ends with the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU.")
     algorithm: AlgorithmWord = Field("ring", description="ring, or direct (everyone to everyone at once).")
 
 
-class AllGather(CollectiveTask):
+class AllGather(RingTask):
     """Every GPU ends with the pieces of all."""
 
     size: PositiveSize = Field(description="Gathered buffer of one GPU (all pieces).")
 
 
-class ReduceScatter(CollectiveTask):
+class ReduceScatter(RingTask):
     """Every GPU ends with its piece of the sum of all buffers."""
 
     size: PositiveSize = Field(description="Buffer of one GPU before it is scattered (all pieces).")
 
 
-class Broadcast(CollectiveTask):
+class Broadcast(RingTask):
     """Every GPU ends with the buffer of one."""
 
     size: PositiveSize = Field(description="The buffer.")
@@ -107,6 +122,7 @@ class Broadcast(CollectiveTask):
 class AllToAll(CollectiveTask):
     """Every GPU sends another piece to each."""
 
+    algorithm: Literal["direct"] = Field("direct", description="direct (everyone to everyone at once); there is no ring.")
     size: PositiveSize | None = Field(None, description="Buffer of one GPU: pieces for all ranks, its own too.")
     bytes_per_pair: PositiveSize | None = Field(None, description="Piece for one GPU, instead of size.")
 
@@ -215,7 +231,7 @@ class Moe(Model):
     dispatch: PrecisionWord = Field("fp8", description="Format of a token on its way to the experts.")
     combine: PrecisionWord = Field("bf16", description="Format of a result on its way back.")
     routing: Literal["balanced", "zipf"] = Field("balanced", description="How tokens choose experts.")
-    zipf_exponent: Annotated[Number, AfterValidator(_check_exponent)] | None = Field(
+    zipf_exponent: Annotated[Number, AfterValidator(Limited(_check_exponent, "0 .. 10"))] | None = Field(
         None, description="Skew of zipf routing; default 1.0. 0 = every expert alike."
     )
     seed: int | None = Field(None, ge=0, le=2**31 - 1, description="Seed of the routing; default: run.seed.")
@@ -237,6 +253,7 @@ def _read_after(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+_AFTER_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 KINDS = (
     "all_reduce",
     "all_gather",
@@ -254,7 +271,7 @@ class Entry(Model):
     """One entry of the workload: exactly one of the nine kinds, with an optional name, order and start."""
 
     name: Name | None = Field(None, description="Name in reports and for 'after'; default: the kind.")
-    after: Annotated[list[str], BeforeValidator(_read_after)] | None = Field(
+    after: Annotated[list[str], BeforeValidator(_read_after), WithJsonSchema(_AFTER_SCHEMA)] | None = Field(
         None, description="Entries that must be done first; default: the entry before; [] = none."
     )
     start: TimePs = Field(0, description="Not before this time.")

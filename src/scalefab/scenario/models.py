@@ -18,6 +18,7 @@ from .paths import near_miss
 from .quantities import (
     Faults,
     LengthMm,
+    Limited,
     Name,
     OnOff,
     PositiveBandwidth,
@@ -44,7 +45,9 @@ def _check_rate(value: int) -> int:
     return value
 
 
-PortRate = Annotated[RateBps, AfterValidator(_check_rate)]
+PortRate = Annotated[
+    RateBps, AfterValidator(Limited(_check_rate, "one of " + ", ".join(units.exact_rate(rate) for rate in PORT_RATES_BPS)))
+]
 
 
 def _check_medium(value: str) -> str:
@@ -79,7 +82,7 @@ class Gpus(Model):
     """The endpoints of the domain: all GPUs are alike."""
 
     preset: str | None = Field(None, description="A row of the catalogue; every value of it can be overridden here.")
-    count: int = Field(ge=1, le=1024, description="Number of GPUs; a domain has at most 1024.")
+    count: int = Field(ge=2, le=1024, description="Number of GPUs; a domain has at most 1024.")
     stacks: int = Field(ge=1, le=16, description="EthLink stacks of a GPU.")
     ports_per_stack: int = Field(ge=1, le=4, description="Ports of a stack.")
     port_rate: PortRate = Field(description="Line rate of a port, one direction.")
@@ -104,7 +107,7 @@ class Cables(Model):
     """Every cable of the domain: its length and medium, or the delay of a whole link."""
 
     length: LengthMm | None = Field(None, description="Length of a cable; default 3m.")
-    medium: Annotated[str, AfterValidator(_check_medium)] | None = Field(
+    medium: Annotated[str, AfterValidator(Limited(_check_medium, "one of " + ", ".join(MEDIA)))] | None = Field(
         None, description="What the cable is made of; default twinax.", json_schema_extra={"enum": [*MEDIA]}
     )
     delay: TimePs | None = Field(None, description="Delay of a whole link (cable, PHYs and FEC), instead of length and medium.")
@@ -124,7 +127,7 @@ class Cbfc(Model):
     """Credit-based flow control of every link."""
 
     credit: Annotated[SizeBytes, within("32B", "2048B", units.parse_size_bytes)] = Field(64, description="Bytes of one credit.")
-    overhead: Annotated[SignedSizeBytes, AfterValidator(_check_overhead)] = Field(
+    overhead: Annotated[SignedSizeBytes, AfterValidator(Limited(_check_overhead, "-16B .. 127B"))] = Field(
         0, description="Bytes added to each packet before it is counted in credits, -16B .. 127B."
     )
     cf_spacing: Annotated[SizeBytes, at_least("800B", units.parse_size_bytes)] = Field(
@@ -143,7 +146,7 @@ class FabricSection(Model):
     frame_max: Annotated[SizeBytes, within("128B", "9216B", units.parse_size_bytes)] = Field(
         2048, description="Largest frame, from the first header byte to the end of FCS."
     )
-    header_stack: Annotated[str, AfterValidator(_check_stack)] = Field(
+    header_stack: Annotated[str, AfterValidator(Limited(_check_stack, "ethlink"))] = Field(
         "ethlink", description="Headers of a frame.", json_schema_extra={"enum": ["ethlink"]}
     )
     phy_tx: TimePs | None = Field(None, description="PHY latency at the source endpoint; default 50ns.")

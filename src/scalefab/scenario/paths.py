@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 KeyPath = tuple[str | int, ...]
 
@@ -84,3 +85,13 @@ def near_miss(word: object, allowed: Iterable[str]) -> str:
         return folded[close[0]]
     longer = [choice for key, choice in folded.items() if len(wanted) >= 3 and (key.startswith(wanted) or wanted.startswith(key))]
     return longer[0] if longer else ""
+
+
+def near_file(path: Path, suffixes: Collection[str]) -> str:
+    """Return the file beside ``path`` that was probably meant, "" when none looks like it; endings count for nothing."""
+    try:
+        there = {entry.stem: entry.name for entry in path.parent.iterdir() if entry.suffix in suffixes and entry.is_file()}
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        return ""
+    near = near_miss(path.stem, there)
+    return there[near] if near else ""

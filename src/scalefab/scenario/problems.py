@@ -43,14 +43,14 @@ def model_at(top: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
     field = field_at(top, path)
     if field is None:
         return None
-    return next((kind for kind in _flat(field) if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+    return next((kind for kind in alternatives(field) if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def field_at(top: type[BaseModel], path: KeyPath) -> Any:
     """Return the type of the setting at a path, None when there is no such setting."""
     here: Any = top
     for part in path:
-        options = [here, *_flat(here)]
+        options = [here, *alternatives(here)]
         if isinstance(part, int):
             here = next((get_args(option)[0] for option in options if get_origin(option) is list), None)
         else:
@@ -62,20 +62,20 @@ def field_at(top: type[BaseModel], path: KeyPath) -> Any:
     return here
 
 
-def _flat(annotation: Any) -> list[Any]:
+def alternatives(annotation: Any) -> list[Any]:
     """Return what an annotation may be, through Annotated, Optional and unions."""
     origin = get_origin(annotation)
     if origin is typing.Annotated:
-        return _flat(get_args(annotation)[0])
+        return alternatives(get_args(annotation)[0])
     if origin in (typing.Union, types.UnionType):
-        return [flat for option in get_args(annotation) for flat in _flat(option)]
+        return [one for option in get_args(annotation) for one in alternatives(option)]
     return [annotation]
 
 
 def allowed_words(top: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
     """Return the words that a setting can be, () when it is not chosen from words."""
     words = []
-    for option in _flat(field_at(top, path)):
+    for option in alternatives(field_at(top, path)):
         if get_origin(option) is Literal:
             words += [str(word) for word in get_args(option)]
     return tuple(words)
@@ -161,7 +161,8 @@ def _one(
         return [_fault(path, value, item, marks) for item in context["faults"]]
     if kind == "missing":
         meaning = _meaning(top, path)
-        expected = "a value, or a preset" if "preset" in _settings(top, path[:-1]) and path[-1] not in USERS_OWN else ""
+        presets = any("preset" in _settings(top, path[:depth]) for depth in range(1, len(path)))
+        expected = "a value, or a preset" if presets and path[-1] not in USERS_OWN else ""
         return [problem_at(path, marks, f"is missing ({meaning})" if meaning else "is missing", expected)]
     if kind == "value_error" and isinstance(context.get("error"), UnitError):
         unit = context["error"]
@@ -177,6 +178,8 @@ def _one(
             wanted += " with " + ", ".join(settings[:6]) + (" ..." if len(settings) > 6 else "")
         if wanted == "text" and not isinstance(value, dict | list):
             wanted += f' such as "{shown(value)}"'
+        if wanted == "a list":
+            wanted += ", each entry after a '-'"
         return [problem_at(path, marks, f"{shown(value)} is not {_WANTED[kind]}", wanted if wanted != _WANTED[kind] else "")]
     if kind in ("greater_than_equal", "greater_than"):
         return [problem_at(path, marks, f"{shown(value)} is too small", f"{context.get('ge', context.get('gt'))} or more")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -38,25 +39,38 @@ def fault(message: str, expected: str = "", near: str = "") -> PydanticCustomErr
     return PydanticCustomError(FAULT, "{text}", {"text": message, "faults": (("", message, expected, near),)})
 
 
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A check of a value that also says in words what it lets through: messages, ``explain`` and the reference show the same."""
+
+    check: Callable[[Any], Any]
+    allowed: str
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value, or raise the fault."""
+        return self.check(value)
+
+
 def within(low: str, high: str, parse: Callable[[object], int]) -> AfterValidator:
     """Return a validator that keeps a quantity between two limits given as text."""
     low_value, high_value = parse(low), parse(high)
+    allowed = f"{low} .. {high}"
 
     def check(value: int) -> int:
         if not low_value <= value <= high_value:
-            raise fault("is too small" if value < low_value else "is too large", f"{low} .. {high}")
+            raise fault("is too small" if value < low_value else "is too large", allowed)
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(Limited(check, allowed))
 
 
-def _quantity(parse: Callable[[object], int], show: Callable[[int], str], example: str) -> tuple[Any, Any, Any]:
+def _quantity(parse: Callable[[object], int], show: Callable[[int], str], example: str, pattern: str) -> tuple[Any, Any, Any]:
     def read(value: object) -> int:
         if isinstance(value, list | dict) or value is None:
             raise fault("is empty" if value is None else "is no single value", f"text such as {example}")
         return parse(value)
 
-    schema = {"type": "string", "examples": [example]}
+    schema = {"type": "string", "pattern": pattern, "examples": [example]}
     return BeforeValidator(read), PlainSerializer(show, return_type=str), WithJsonSchema(schema)
 
 
@@ -70,12 +84,12 @@ def _show_signed(value: int) -> str:
     return f"{value}B"
 
 
-_time = _quantity(units.parse_time_ps, units.exact_time, "250ns")
-_length = _quantity(units.parse_length_mm, units.exact_length, "3m")
-_size = _quantity(units.parse_size_bytes, units.exact_size, "64KiB")
-_signed = _quantity(_signed_size, _show_signed, "-8B")
-_rate = _quantity(units.parse_rate_bps, units.exact_rate, "800Gb/s")
-_bandwidth = _quantity(units.parse_bandwidth_Bps, units.exact_bandwidth, "8TB/s")
+_time = _quantity(units.parse_time_ps, units.exact_time, "250ns", units.TIME_PATTERN)
+_length = _quantity(units.parse_length_mm, units.exact_length, "3m", units.LENGTH_PATTERN)
+_size = _quantity(units.parse_size_bytes, units.exact_size, "64KiB", units.SIZE_PATTERN)
+_signed = _quantity(_signed_size, _show_signed, "-8B", units.SIGNED_SIZE_PATTERN)
+_rate = _quantity(units.parse_rate_bps, units.exact_rate, "800Gb/s", units.RATE_PATTERN)
+_bandwidth = _quantity(units.parse_bandwidth_Bps, units.exact_bandwidth, "8TB/s", units.BANDWIDTH_PATTERN)
 
 TimePs = Annotated[int, _time[0], _time[1], _time[2]]
 LengthMm = Annotated[int, _length[0], _length[1], _length[2]]
@@ -88,13 +102,14 @@ BandwidthBps = Annotated[int, _bandwidth[0], _bandwidth[1], _bandwidth[2]]
 def at_least(low: str, parse: Callable[[object], int]) -> AfterValidator:
     """Return a validator with a lower limit only."""
     low_value = parse(low)
+    allowed = f"{low} or more"
 
     def check(value: int) -> int:
         if value < low_value:
-            raise fault("is too small", f"{low} or more")
+            raise fault("is too small", allowed)
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(Limited(check, allowed))
 
 
 PositiveSize = Annotated[SizeBytes, at_least("1B", units.parse_size_bytes)]
@@ -112,7 +127,9 @@ def _read_on_off(value: object) -> object:
     return value
 
 
-OnOff = Annotated[bool, BeforeValidator(_read_on_off), WithJsonSchema({"anyOf": [{"type": "boolean"}, {"enum": ["on", "off"]}]})]
+OnOff = Annotated[
+    bool, BeforeValidator(_read_on_off), WithJsonSchema({"anyOf": [{"type": "boolean"}, {"enum": ["on", "off", "yes", "no"]}]})
+]
 
 
 def _check_name(value: str) -> str:
@@ -121,7 +138,11 @@ def _check_name(value: str) -> str:
     return value
 
 
-Name = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pattern": _NAME.pattern})]
+Name = Annotated[
+    str,
+    AfterValidator(Limited(_check_name, "1 .. 64 letters, digits, '.', '_', '-', no sign first")),
+    Field(json_schema_extra={"pattern": f"^{_NAME.pattern}$"}),
+]
 
 
 def _read_number(value: object) -> object:

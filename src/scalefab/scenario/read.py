@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..errors import InfeasibleError, InputError, Problem
 from ..fabric.arrays import Fabric
@@ -25,10 +25,12 @@ from .complete import Completed, complete
 from .document import FILE_MAX_BYTES, Document, decode, read_document
 from .models import LAYOUT_VERSION, ScenarioFile
 from .overrides import apply_overrides
-from .paths import KeyPath, Marks, near_miss
+from .paths import KeyPath, Marks, near_file, near_miss
 from .problems import located, model_at, problem_at, shown, translate
 from .resolved import origins, resolve
 from .scenario import Scenario
+
+M = TypeVar("M", bound=BaseModel)
 
 
 def read_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
@@ -48,22 +50,20 @@ def read_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
     InfeasibleError
         All is valid, but the network cannot be built: what is short, and what would fit.
     """
+    return parse_scenario(read_text(path), path, overrides)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a scenario file. Raises InputError: it cannot be read, is too large or is not UTF-8."""
     file = str(path)
     try:
         with open(path, "rb") as stream:
             raw = stream.read(FILE_MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        near = near_miss(Path(file).name, _neighbours(Path(file)))
+        near = near_file(Path(file), (".yaml", ".yml"))
         raise InputError([Problem(f"cannot be read: {reason}", "a scenario file", near, file)]) from None
-    return parse_scenario(decode(raw, file), path, overrides)
-
-
-def _neighbours(path: Path) -> list[str]:
-    try:
-        return [entry.name for entry in path.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
-    except (OSError, ValueError):
-        return []
+    return decode(raw, file)
 
 
 def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
@@ -73,8 +73,8 @@ def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -
     """
     file = str(path)
     document, problems = apply_overrides(read_document(text, file), overrides)
-    _check_version(document)
-    checked, filled = _check(document, file, problems)
+    check_version(document)
+    checked, filled = check_data(ScenarioFile, document, file, problems)
 
     spec = fabric_spec(checked.fabric, filled.sources)
     folder = Path(path).parent
@@ -95,8 +95,8 @@ def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -
     )
 
 
-def _check_version(document: Document) -> None:
-    """The version first: another one may have other settings, so nothing else is worth saying."""
+def check_version(document: Document) -> None:
+    """Raise InputError unless the version is known. First of all checks: another one may have other settings."""
     expected = f"'scalefab: {LAYOUT_VERSION}' as the first line"
     path: KeyPath = ("scalefab",)
     if "scalefab" not in document.data:
@@ -111,22 +111,31 @@ def _check_version(document: Document) -> None:
         raise InputError([problem_at(path, document.marks, message, f"scalefab: {LAYOUT_VERSION}")])
 
 
-def _check(document: Document, file: str, before: list[Problem]) -> tuple[ScenarioFile, Completed]:
+def check_data(top: type[M], document: Document, file: str, before: list[Problem]) -> tuple[M, Completed]:
+    """Fill in and check a document as ``top``, the model of the whole file; ``before`` = problems that are known already.
+
+    Raises
+    ------
+    InputError
+        With all problems, in the order of the file.
+    """
     problems = list(before)
-    written, empty = _without_empty(document.data, document.marks, problems)
+    written, empty = _without_empty(top, document.data, document.marks, problems)
     filled = complete(written, document.marks, file)
     problems += filled.problems
     try:
-        checked = ScenarioFile.model_validate(filled.data)
+        checked = top.model_validate(filled.data)
     except ValidationError as error:
-        problems += translate(error, ScenarioFile, document.marks, filled.silent | empty)
+        problems += translate(error, top, document.marks, filled.silent | empty)
         checked = None
     if problems or checked is None:
         raise InputError(_sorted(problems))
     return checked, filled
 
 
-def _without_empty(data: dict[str, Any], marks: Marks, problems: list[Problem]) -> tuple[dict[str, Any], set[KeyPath]]:
+def _without_empty(
+    top: type[BaseModel], data: dict[str, Any], marks: Marks, problems: list[Problem]
+) -> tuple[dict[str, Any], set[KeyPath]]:
     """Take settings without a value out of the data, each with its problem; unknown ones are left for the checks."""
     empty: set[KeyPath] = set()
 
@@ -135,7 +144,7 @@ def _without_empty(data: dict[str, Any], marks: Marks, problems: list[Problem]) 
             return [walk(item, (*path, index)) for index, item in enumerate(value)]
         if not isinstance(value, dict):
             return value
-        model = model_at(ScenarioFile, path)
+        model = model_at(top, path)
         result: dict[str, Any] = {}
         for key, item in value.items():
             if item is None and model is not None and key in model.model_fields:

@@ -21,6 +21,10 @@ I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
 
 
+UNTIL_NOTE = "stopped at run.until with work left"
+"""Stands in the notes of a result that ``run.until`` ended."""
+
+
 class Status(IntEnum):
     """How a run ended."""
 

@@ -17,7 +17,7 @@ from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
 from .kernel import Reason, run_kernel
 from .records import State
-from .result import OperationTimes, PortTable, Result, Status
+from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, grow, make_state
 from .start import schedule_start
 from .trace import Trace
@@ -231,5 +231,5 @@ def _trace(state: State) -> Trace:
 def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     notes = list(scenario.warnings)
     if status is Status.PARTIAL and not run.interrupted:
-        notes.append("stopped at run.until with work left")
+        notes.append(UNTIL_NOTE)
     return tuple(notes)

@@ -21,7 +21,7 @@ from .metrics import (
     overall_bandwidth_Bps,
     stage_shares,
 )
-from .result import STAGE_LABELS, Result, Stage, Status
+from .result import STAGE_LABELS, UNTIL_NOTE, Result, Stage, Status
 
 HOT_LINKS = 16
 
@@ -160,6 +160,8 @@ def _failures(result: Result) -> tuple[str, ...]:
     finished = result.status is Status.DONE
     if finished and result.data_bytes == 0:
         found.append("zero bytes moved: the run ended and no data byte was delivered")
+    if UNTIL_NOTE in result.notes and result.data_bytes == 0:
+        found.append("zero bytes moved: run.until ended the run before a data byte was delivered")
     if finished and result.lost_frames:
         found.append(f"{result.lost_frames} data frames were sent and never executed")
     if finished and result.operations_done != len(result.graph):
