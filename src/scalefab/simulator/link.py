@@ -35,6 +35,7 @@ def occupy(S: State, a: int, f: Any, start_ps: int) -> None:
     wire = f.size_bytes + WIRE_EXTRA_BYTES
     time_ps = line_ps(port, wire)
     port.free_ps = start_ps + time_ps
+    port.frame_end_ps = port.free_ps
     port.busy_ps += time_ps
     port.wire_bytes += wire
     port.data_bytes += f.payload_bytes
@@ -110,6 +111,7 @@ def resend(S: State, a: int, start_ps: int) -> None:
     wire = c.size_bytes + WIRE_EXTRA_BYTES
     time_ps = line_ps(port, wire)
     port.free_ps = start_ps + time_ps
+    port.frame_end_ps = port.free_ps
     port.busy_ps += time_ps
     port.wire_bytes += wire
     port.replayed += 1

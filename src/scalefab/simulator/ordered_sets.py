@@ -141,7 +141,7 @@ def send_due_sets(S: State, q: int, now_ps: int) -> None:
     """Send the ordered sets that port ``q`` owed by now, at the frame boundaries at which they went."""
     k = S.kernel[0]
     port = S.port[q]
-    at_boundary = port.free_ps <= now_ps  # sets that are due go one behind the other there, before the next frame
+    at_boundary = port.frame_end_ps <= now_ps  # sets that are due go one behind the other there, before the next frame
     while at_boundary:
         cf_ps = port.cf_due_ps if port.cf_due_ps >= 0 else _NEVER_PS
         ack_ps = ack_due_ps(S, q) if k.llr else _NEVER_PS

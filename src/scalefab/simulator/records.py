@@ -86,6 +86,7 @@ PORT = np.dtype(
         ("delay_ps", _i8),
         ("sched_ps", _i8),  # its live event, -1; an event at another time is stale
         ("free_ps", _i8),  # line is free from here on
+        ("frame_end_ps", _i8),  # the last frame's gap is over; ordered sets may follow at once
         ("turn", _i4),  # VC whose turn it is
         ("blocked", _i4),  # NOT_BLOCKED, ON_CREDIT, ON_WINDOW
         ("blocked_ps", _i8),  # since when

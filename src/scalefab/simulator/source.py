@@ -14,7 +14,7 @@ from ..protocol.reliability import PSN_BITS
 from .link import may_transmit, resend, transmit
 from .ordered_sets import ack_arrival_ps, flush_update, settle, update_arrival_ps
 from .packing import compose
-from .ports import block, credit_mark, kick, line_ps, unblock, window_mark
+from .ports import block, credit_mark, kick, unblock, window_mark
 from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_LLR, ON_WINDOW, PARKED, State
 from .target import enter_ring
@@ -220,12 +220,12 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         return  # superseded by an earlier look
     port.sched_ps = -1
     flush_update(S, a, now_ps)
-    # A CF_UPDATE that goes at this boundary delays the frame behind it by its line time; what that frame will be is settled now
-    # (another event for those 80 ps at 800G would be one more a frame).
-    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
-    if start_ps - now_ps > 4 * line_ps(port, ops.ORDERED_SET_BYTES):
-        kick(S, a, start_ps)
+    if port.frame_end_ps > now_ps:
+        kick(S, a, port.free_ps)
         return
+    # Ordered sets that go at this boundary delay the frame behind them by their line time; what that frame will be is settled
+    # now (another event for those 80 ps at 800G would be one more a frame).
+    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
     unblock(port, now_ps)
     settle(S, a, now_ps)
     take_pending(S, a, now_ps)

@@ -6,10 +6,10 @@ from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.llr import TX_REPLAY
-from ..protocol.operations import ORDERED_SET_BYTES, VC_CONTROL, WIRE_EXTRA_BYTES
+from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .link import may_transmit, resend, transmit
 from .ordered_sets import ack_arrival_ps, flush_update, hold_buffer, settle, update_arrival_ps
-from .ports import block, credit_mark, kick, line_ps, unblock
+from .ports import block, credit_mark, kick, unblock
 from .records import ON_CREDIT, ON_LLR, State
 
 
@@ -68,12 +68,12 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
         return  # superseded by an earlier look
     port.sched_ps = -1
     flush_update(S, a, now_ps)
-    # A CF_UPDATE that goes at this boundary delays the frame behind it by its line time; what that frame will be is settled now
-    # (another event for those 80 ps at 800G would be one more a frame).
-    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
-    if start_ps - now_ps > 4 * line_ps(port, ORDERED_SET_BYTES):
-        kick(S, a, start_ps)
+    if port.frame_end_ps > now_ps:
+        kick(S, a, port.free_ps)
         return
+    # Ordered sets that go at this boundary delay the frame behind them by their line time; what that frame will be is settled
+    # now (another event for those 80 ps at 800G would be one more a frame).
+    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
     unblock(port, now_ps)
     settle(S, a, now_ps)
     enqueue_arrived(S, a, now_ps)
