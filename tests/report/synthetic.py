@@ -133,7 +133,7 @@ def make_result(
         bound_ps=bound_ps,
         bound_cut=bound_cut,
         operations=times,
-        ports=PortTable(frames, acks, updates, data, wire, wire * 10, zeros, zeros, zeros),
+        ports=PortTable(frames, acks, updates, data, wire, wire * 10, *[zeros] * 7),
         frames=total_frames,
         frames_sent=total_frames,
         ack_frames=int(acks[up].sum()),

@@ -37,6 +37,7 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "frames": int(result.frames),
         "ack_frames": int(result.ack_frames),
         "cf_updates": int(result.cf_updates),
+        "llr_ack_sets": int(result.ports.llr_acks.sum()),
         "data_bytes": int(result.data_bytes),
         "wire_bytes": int(result.wire_bytes),
         "payload_efficiency": round(result.payload_efficiency, 6),

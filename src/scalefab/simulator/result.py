@@ -91,6 +91,10 @@ class PortTable:
     credit_wait_ps: I8
     window_wait_ps: I8
     peak_credit_bytes: I8  #: most credits that frames held at once, in bytes: in this buffer or on their way to it, one VC
+    llr_acks: I8  #: ACK ordered sets of LLR sent
+    llr_nacks: I8  #: NACK ordered sets of LLR sent
+    replayed_frames: I8  #: frames sent again by LLR
+    llr_wait_ps: I8  #: idle because LLR's limits were reached
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -176,6 +176,10 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         credit_wait_ps=port.credit_wait_ps.copy(),
         window_wait_ps=port.window_wait_ps.copy(),
         peak_credit_bytes=peak,
+        llr_acks=port.llr_acks.copy(),
+        llr_nacks=port.llr_nacks.copy(),
+        replayed_frames=port.replayed.copy(),
+        llr_wait_ps=port.llr_wait_ps.copy(),
     )
     used = np.flatnonzero(state.load.any(axis=0))
     bins = int(used[-1]) + 1 if len(used) else 1

@@ -128,6 +128,10 @@ def _links(result: Result) -> Columns:
         "credit_wait_ps": ports.credit_wait_ps,
         "window_wait_ps": ports.window_wait_ps,
         "peak_credit_bytes": ports.peak_credit_bytes,
+        "llr_ack_sets": ports.llr_acks,
+        "llr_nack_sets": ports.llr_nacks,
+        "replayed_frames": ports.replayed_frames,
+        "llr_wait_ps": ports.llr_wait_ps,
     }
 
 

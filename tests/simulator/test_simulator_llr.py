@@ -1,0 +1,80 @@
+"""LLR on every port: links that lose frames deliver all of them, once, in order, and say what it cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import bare
+
+from scalefab.protocol import llr
+from scalefab.simulator import run as driver
+from scalefab.simulator.result import Result, Stage, Status
+from scalefab.simulator.setup import make_state
+
+
+def lossy(monkeypatch: pytest.MonkeyPatch, workload: str, loss: float, *overrides: str, **holes: Any) -> tuple[Result, Any]:
+    """Run with every link losing (corrupting) a share of its frames; also returns the kernel's arrays."""
+    kept = []
+
+    def with_loss(*arguments: Any) -> Any:
+        state = make_state(*arguments)
+        state.port.loss[:] = int(loss * (1 << 32))
+        kept.append(state)
+        return state
+
+    monkeypatch.setattr(driver, "make_state", with_loss)
+    return driver.simulate(bare(workload, *overrides, **holes)), kept[0]
+
+
+@pytest.mark.parametrize("loss", [1e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize(
+    "workload",
+    [
+        "all_to_all: {bytes_per_pair: 128KiB}",
+        "all_to_all: {bytes_per_pair: 16KiB, operation: store, posted: false}",
+        "incast: {bytes: 64KiB, dst: 0}",
+        "permutation: {operation: get, bytes: 256KiB}",
+    ],
+)
+def test_lossy_links_deliver_everything_once(monkeypatch: pytest.MonkeyPatch, workload: str, loss: float) -> None:
+    clean, _ = lossy(monkeypatch, workload, 0.0, gpus=8)
+    result, state = lossy(monkeypatch, workload, loss, gpus=8)
+    assert result.status is Status.DONE
+    assert result.frames == result.frames_sent and result.data_bytes == clean.data_bytes
+    assert int(result.stage_ps.sum()) == result.frame_ps and (result.stage_ps >= 0).all()
+    assert int(state.session.gaps.sum()) == int(state.session.duplicates.sum()) == 0  # the end-to-end layer notices nothing
+    assert (state.llr_tx.state == llr.TX_ADVANCE).all() and int(state.llr_tx.flushes.sum()) == 0
+    if loss >= 1e-2:
+        assert int(result.ports.replayed_frames.sum()) > 0 and int(result.ports.llr_nacks.sum()) > 0
+        assert result.stage_ps[Stage.LINK_REPLAY] > 0
+        assert result.completion_ps > clean.completion_ps
+
+
+def test_every_copy_is_acknowledged_in_the_end_and_no_ack_is_wasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, state = lossy(monkeypatch, "all_to_all: {bytes_per_pair: 64KiB}", 0.0, gpus=8)
+    np.testing.assert_array_equal(state.port.copy_accepted, state.port.copy_next)
+    sent = result.ports.frames + result.ports.ack_frames
+    assert (result.ports.llr_acks <= sent[result.fabric.port_peer]).all()
+    assert int(result.ports.llr_nacks.sum()) == int(result.ports.replayed_frames.sum()) == 0
+
+
+def test_goodput_under_loss_is_go_back_n(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each loss costs the frames of one NACK round trip: T = n t (1 + p k), k = ceil(round trip / t) (go-back-N, e.g. Bertsekas and
+    Gallager 2.4.2). One long flow crosses two links; the second one's losses overlap with the first one's, so T lies between one
+    link's and two links' worth; a resent frame that is lost again waits for the timer (p of the losses, 5 us each)."""
+    loss, size = 2e-3, 64 << 20
+    clean, _ = lossy(monkeypatch, f"point_to_point: {{bytes: {size}B, posted: true}}", 0.0, gpus=2)
+    result, _ = lossy(monkeypatch, f"point_to_point: {{bytes: {size}B, posted: true}}", loss, gpus=2)
+    frames, frame_ps = result.frames, 2052 * 10
+    resent = int(result.ports.replayed_frames.sum())
+    nacks = int(result.ports.llr_nacks.sum())
+    assert nacks == pytest.approx(2 * loss * frames, rel=0.25)
+    round_trip_ps = (
+        2040 * 10 + 2 * 50_000 + 80
+    )  # the lost frame's end, the NACK's way back; it waits for no frame: the way back is idle
+    per_loss = resent / nacks
+    assert round_trip_ps / frame_ps - 1 <= per_loss <= round_trip_ps / frame_ps + 2
+    extra_ps = result.completion_ps - clean.completion_ps
+    assert 0.4 * resent * frame_ps <= extra_ps <= 1.1 * resent * frame_ps + nacks * loss * 3 * 5_000_000 + 10_000_000
