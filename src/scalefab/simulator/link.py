@@ -65,7 +65,7 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
     port.copy_next += 1
     c.size_bytes = f.size_bytes
     c.frame = i
-    c.start_ps = start_ps
+    f.mark_ps = start_ps
     arrive(S, a, c, seq, start_ps)
 
 
@@ -85,7 +85,7 @@ def arrive(S: State, a: int, c: Any, seq: int, start_ps: int) -> None:
         port.copy_accepted += 1
         i = c.frame
         c.frame = -1
-        S.frame[i].replay_ps += start_ps - c.start_ps
+        S.frame[i].replay_ps += start_ps - S.frame[i].mark_ps
         forward(S, a, i, start_ps)
         return
     if rx.duplicate != duplicates:

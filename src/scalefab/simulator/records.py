@@ -49,7 +49,7 @@ FRAME = np.dtype(
         ("ready_ps", _i8),  # its operation (answer: what it answers) was ready
         ("start_ps", _i8),  # first bit left the source
         ("stage_ps", _i8),  # may leave the node it is in from here on
-        ("mark_ps", _i8),  # credit wait of the output port when it came
+        ("mark_ps", _i8),  # in a switch: credit wait of the output port when it came; on a line: first time there
         ("credit_ps", _i8),
         ("window_ps", _i8),
         ("arbiter_ps", _i8),
@@ -236,7 +236,7 @@ OPERATION = np.dtype(
 
 CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
 
-COPY = np.dtype([("arrive_ps", _i8), ("start_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
+COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
 """One frame in a replay buffer; ``frame`` = -1 once the receiver has accepted it: what a replay of it needs is its size."""
 
 LLR_SET = np.dtype([("t_ps", _i8), ("upto", _i8), ("nack", _i4)], align=True)
