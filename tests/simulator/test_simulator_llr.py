@@ -61,8 +61,11 @@ def test_every_copy_is_acknowledged_in_the_end_and_no_ack_is_wasted(monkeypatch:
 
 
 def test_goodput_under_loss_is_go_back_n(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each loss costs the frames of one NACK round trip: T = n t (1 + p k), k = ceil(round trip / t) (go-back-N). One long flow crosses two links; the second one's losses overlap with the first one's, so T lies between one
-    link's and two links' worth; a resent frame that is lost again waits for the timer (p of the losses, 5 us each)."""
+    """Each loss costs the frames of one NACK round trip: T = n t (1 + p k), k = ceil(round trip / t) (go-back-N).
+
+    One long flow crosses two links; the second one's losses overlap with the first one's, so T lies between one link's and two
+    links' worth; a resent frame that is lost again waits for the timer (p of the losses, 5 us each).
+    """
     loss, size = 2e-3, 64 << 20
     clean, _ = lossy(monkeypatch, f"point_to_point: {{bytes: {size}B, posted: true}}", 0.0, gpus=2)
     result, _ = lossy(monkeypatch, f"point_to_point: {{bytes: {size}B, posted: true}}", loss, gpus=2)
