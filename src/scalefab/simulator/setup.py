@@ -16,6 +16,7 @@ from ..protocol.llr import CTLOS_SPACING_BYTES
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
+from ..protocol.tiers import sprayed_place
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from . import records as rec
@@ -145,7 +146,7 @@ def _message_shares(graph: OperationGraph, ids: I8, base: I8, n: I8, mtu: int) -
 
 
 def _bulk_shares(
-    graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray, mtu: int
+    graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray, mtu: int, uplinks: int
 ) -> tuple[I8, I8, I8, I8, I8]:
     """VC 2: packets go by the policy; returns op, path, index, stride, count."""
     n, base, total = paths[ids], first[ids], units[ids]
@@ -153,13 +154,16 @@ def _bulk_shares(
         return _message_shares(graph, ids, base, n, mtu)
     if spray is Spray.SINGLE or bool((n == 1).all()):
         return ids, base, np.zeros_like(ids), np.ones_like(ids), total
-    offset = _pair_offsets(graph, ids, total) % n
+    # each pair starts at a path of its own: short messages of all pairs would else share the first paths
+    start = page_hashes(graph.src[ids].astype(np.int64) << PAGE_BITS, graph.dst[ids].astype(np.int64)) * n >> 16
+    offset = (_pair_offsets(graph, ids, total) + start) % n
     if spray is Spray.LEAST_QUEUED:
         owner, j = _expand(n)
         stride = np.where(n[owner] > 1, 0, 1)
         return ids[owner], base[owner] + (offset[owner] + j) % n[owner], np.zeros_like(owner), stride, total[owner]
     owner, j = _expand(np.minimum(n, total))
-    path = base[owner] + np.remainder(j + offset[owner], n[owner], dtype=np.int64)
+    turn = np.remainder(j + offset[owner], n[owner], dtype=np.int64)
+    path = base[owner] + sprayed_place(turn, n[owner] // uplinks, uplinks)
     rounds = total[owner] // n[owner]
     count: I8 = rounds + ((j - rounds) % n[owner] < total[owner] - rounds * n[owner])
     return ids[owner], path, j, n[owner], count
@@ -174,8 +178,8 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     gets = np.flatnonzero(graph.kind == Kind.GET)
     request_units = np.where(graph.kind == Kind.GET, parts, units)
     a_op, a_path, a_index, a_count = _lsu_shares(graph, vc0, request_units, first, paths)
-    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray, mtu)
-    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray, mtu)
+    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray, mtu, fabric.uplinks)
+    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray, mtu, fabric.uplinks)
     op = np.concatenate([a_op, b_op, c_op])
     answer = np.concatenate([np.zeros(len(a_op) + len(b_op), np.int64), np.ones(len(c_op), np.int64)])
     order = np.lexsort((np.arange(len(op)), answer, op)) if len(a_op) or len(c_op) else np.arange(len(op))
@@ -252,6 +256,10 @@ def _nodes(fabric: Fabric) -> Any:
     node = _records(fabric.nodes, rec.NODE)
     node.first_port = fabric.node_first_port
     node.is_switch = fabric.node_kind == NodeKind.SWITCH
+    node.tier, node.first_uplink, node.uplinks = fabric.node_tier, fabric.node_first_uplink, fabric.node_uplinks
+    node.down_links = fabric.node_down_links
+    attached = fabric.port_node[fabric.port_peer[: fabric.endpoints * fabric.endpoint_ports]]
+    node.leaf[attached] = np.repeat(fabric.endpoint_leaf, fabric.endpoint_ports)
     node.latency_ps = fabric.node_latency_ps
     node.tx_ps, node.rx_ps = fabric.node_tx_ps, fabric.node_rx_ps
     node.memory_ps = fabric.node_memory_ps
@@ -347,8 +355,8 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
 
     session = _records(len(sessions.key), SESSION)
     session.src, session.dst, session.path, session.vc = sessions.src, sessions.dst, sessions.path, sessions.vc
-    session.port = fabric.node_first_port[sessions.src] + sessions.path
-    session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path
+    session.port = fabric.node_first_port[sessions.src] + sessions.path // fabric.uplinks
+    session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path // fabric.uplinks
     session.window = options.window_frames
     flow = _records(len(sessions.key), rec.FLOW)
     for name in ("ring_next", "share_head", "share_tail", "reply_head", "reply_tail", "control_next"):
@@ -384,6 +392,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     kernel = _records(1, rec.KERNEL)
     k = kernel[0]
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
+    k.uplinks = fabric.uplinks
     k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
     k.body_limit = spec.frame_max - 32
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
