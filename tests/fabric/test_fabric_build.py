@@ -61,7 +61,7 @@ def test_declared_types_and_read_only(make_spec):
     fabric = build_fabric(make_spec())
     dtypes = {"I1": np.int8, "I2": np.int16, "I4": np.int32, "I8": np.int64}
     arrays = [field for field in fields(Fabric) if str(field.type) in dtypes]
-    assert len(arrays) == 20
+    assert len(arrays) == 26
     for field in arrays:
         array = getattr(fabric, field.name)
         assert array.dtype == dtypes[str(field.type)], field.name

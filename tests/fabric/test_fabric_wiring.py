@@ -23,17 +23,17 @@ def test_64_gpus_fill_eight_switches(make_spec):
         (
             {"endpoints": {"count": 65}},
             "fabric.gpus.count: each of the 8 switches needs 65 ports of 800 Gb/s, a 51.2T switch (ethx-switch-51.2t) has 64; "
-            "expected at most 64 GPUs or switches with 65 ports",
+            "expected at most 64 GPUs, switches with 65 ports or a second tier (fabric.spine)",
         ),
         (
             {"switches": {"planes": 2}},
             "fabric.gpus.count: each of the 2 switches needs 256 ports of 800 Gb/s, a 51.2T switch (ethx-switch-51.2t) has 64; "
-            "expected at most 16 GPUs, 8 planes or switches with 256 ports",
+            "expected at most 16 GPUs, 8 planes, switches with 256 ports or a second tier (fabric.spine)",
         ),
         (
             {"endpoints": {"count": 1024, "stacks": 1}, "switches": {"planes": 1, "name": ""}},
             "fabric.gpus.count: the switch needs 1024 ports of 800 Gb/s, a 51.2T switch has 64; "
-            "expected at most 64 GPUs or switches with 1024 ports",
+            "expected at most 64 GPUs, switches with 1024 ports or a second tier (fabric.spine)",
         ),
         (
             {"switches": {"port_rate_bps": 400 * G, "radix": 128}},

@@ -58,11 +58,44 @@ class EndpointSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CableSpec:
+    """Cables that are alike. ``delay_ps`` is cable alone (length x ps per m), one way.
+
+    ``link_delay_ps`` is -1, or the whole delay of a link (cable, PHYs and FEC together) as the user states it.
+    """
+
+    length_mm: int
+    medium: str
+    delay_ps: int
+    link_delay_ps: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SpineSpec:
+    """The second tier of every plane: ``count`` spines a plane, each with the same number of links to every leaf.
+
+    ``cables`` join leaves and spines; None = they are like all others. The rest is as in `SwitchSpec`.
+    """
+
+    name: str
+    count: int
+    radix: int
+    port_rate_bps: int
+    latency_ps: int
+    buffer_bytes: int
+    cables: CableSpec | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchSpec:
-    """The switches of a single tier: ``planes`` of them, one a plane.
+    """The switches that endpoints are attached to: in a single tier one a plane, with ``spine`` the ``leaves`` of a plane.
 
     ``latency_ps`` is first bit in to first bit out (look-up, own PHYs and FEC); how long a frame occupies a port is its
     serialisation at ``port_rate_bps`` alone. ``buffer_bytes`` is the ingress buffer per VC and port.
+
+    In two tiers a leaf has ``uplinks`` ports to the spines beside those of its endpoints, and any two endpoints have
+    ``uplink_paths`` path ids for each port that both have. `scalefab.fabric.tiers` counts what follows from these.
     """
 
     name: str
@@ -72,19 +105,10 @@ class SwitchSpec:
     latency_ps: int
     buffer_bytes: int
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CableSpec:
-    """Every cable of the domain. ``delay_ps`` is cable alone (length x ps per m), one way.
-
-    ``link_delay_ps`` is -1, or the whole delay of a link (cable, PHYs and FEC together) as the user states it.
-    """
-
-    length_mm: int
-    medium: str
-    delay_ps: int
-    link_delay_ps: int = -1
+    leaves: int = 1
+    uplinks: int = 0
+    uplink_paths: int = 1
+    spine: SpineSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def link_delay_ps(cables: CableSpec, phy_ps: int, fec: Fec, rate_bps: int, depth
     cables
         The cable; its ``link_delay_ps`` replaces everything else when the user stated it (>= 0).
     phy_ps
-        PHY latency that counts on this link: the source endpoint's TX or the target endpoint's RX, ps.
+        PHY latency that counts on this link: the source endpoint's TX or the target endpoint's RX, ps; 0 between switches.
     fec, rate_bps, depth
         Code, port rate and interleave (0 = usual).
     """
@@ -132,6 +132,16 @@ def up_delay_ps(spec: FabricSpec) -> int:
 def down_delay_ps(spec: FabricSpec) -> int:
     """Return the delay of a link from a switch to an endpoint, ps (PHY RX of the target inside)."""
     return link_delay_ps(spec.cables, spec.phy_rx_ps, spec.fec, spec.switches.port_rate_bps, spec.fec_depth)
+
+
+def spine_delay_ps(spec: FabricSpec) -> int:
+    """Return the delay of a link between leaf and spine, ps: no endpoint's PHY is on it, a switch's are inside its latency.
+
+    In a single tier, what such a link would take.
+    """
+    switches, spine = spec.switches, spec.switches.spine
+    cables = spine.cables if spine is not None and spine.cables is not None else spec.cables
+    return link_delay_ps(cables, 0, spec.fec, switches.port_rate_bps, spec.fec_depth)
 
 
 def ps_per_byte(rate_bps: int) -> tuple[int, int]:

@@ -12,7 +12,8 @@ from decimal import Decimal
 from ..errors import Problem
 from ..units import format_rate, format_size
 from .buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
-from .spec import FabricSpec
+from .spec import CableSpec, FabricSpec
+from .tierchecks import tier_advice, tier_fit, tier_ranges
 from .timing import MAX_FEC_DEPTH, MEDIA, PORT_RATES_BPS
 
 ENDPOINTS = (2, 1024)  # pub: a domain has at most 1024 GPUs
@@ -43,18 +44,20 @@ def fit_problems(spec: FabricSpec) -> list[Problem]:
     gpus, switches = spec.endpoints, spec.switches
     if min(gpus.count, gpus.stacks, gpus.ports_per_stack, switches.planes, switches.radix) < 1:
         return []
-    return [*_rate_fit(spec), *_plane_fit(spec), *_radix_fit(spec)]
+    radix = _radix_fit(spec) if switches.spine is None else tier_fit(spec)
+    return [*_rate_fit(spec), *_plane_fit(spec), *radix]
 
 
 def advice(spec: FabricSpec) -> tuple[str, ...]:
-    """Return what a buildable domain does badly: buffers too small to keep a link at line rate (profile section 2)."""
+    """Return what a buildable domain does badly: buffers too small for line rate (profile section 2), links used unevenly."""
     needed = full_rate_buffer_bytes(spec)
     buffers = {"fabric.gpus.buffer": spec.endpoints.buffer_bytes, "fabric.switches.buffer": spec.switches.buffer_bytes}
-    return tuple(
+    small = (
         f"{key}: {format_size(have)} a VC cannot keep a link at line rate, that takes {format_size(needed)}"
         for key, have in buffers.items()
         if have < needed
     )
+    return (*small, *tier_advice(spec))
 
 
 def _outside(key: str, what: str, value: int, limits: tuple[int, int], unit: str = "") -> Iterator[Problem]:
@@ -93,15 +96,17 @@ def _switch_ranges(spec: FabricSpec) -> Iterator[Problem]:
     yield from _positive("fabric.switches.ports", "ports of a switch:", switches.radix)
     yield from _port_rate("fabric.switches.port_rate", switches.port_rate_bps)
     yield from _outside("fabric.switches.latency", "latency", switches.latency_ps, (0, LONGEST_PS), " ps")
+    yield from tier_ranges(spec)
+    if switches.spine is not None:
+        yield from _port_rate("fabric.spine.port_rate", switches.spine.port_rate_bps)
+        yield from _outside("fabric.spine.latency", "latency", switches.spine.latency_ps, (0, LONGEST_PS), " ps")
 
 
 def _link_ranges(spec: FabricSpec) -> Iterator[Problem]:
-    cables = spec.cables
-    yield from _outside("fabric.cables.length", "length", cables.length_mm, (0, LONGEST_MM), " mm")
-    if cables.link_delay_ps < 0 and cables.medium not in MEDIA:
-        yield Problem(f"no medium '{cables.medium}'", f"one of {', '.join(MEDIA)}", key="fabric.cables.medium")
-    yield from _outside("fabric.cables.length", "delay of the cable", cables.delay_ps, (0, LONGEST_PS), " ps")
-    yield from _outside("fabric.cables.delay", "delay of a link", max(cables.link_delay_ps, 0), (0, LONGEST_PS), " ps")
+    yield from _cable_ranges("fabric.cables", spec.cables)
+    spine = spec.switches.spine
+    if spine is not None and spine.cables is not None:
+        yield from _cable_ranges("fabric.spine.cables", spine.cables)
     yield from _outside("fabric.fec_depth", "interleave", spec.fec_depth, (0, MAX_FEC_DEPTH))
     yield from _outside("fabric.phy_tx", "latency", spec.phy_tx_ps, (0, LONGEST_PS), " ps")
     yield from _outside("fabric.phy_rx", "latency", spec.phy_rx_ps, (0, LONGEST_PS), " ps")
@@ -114,6 +119,14 @@ def _link_ranges(spec: FabricSpec) -> Iterator[Problem]:
         )
 
 
+def _cable_ranges(key: str, cables: CableSpec) -> Iterator[Problem]:
+    yield from _outside(f"{key}.length", "length", cables.length_mm, (0, LONGEST_MM), " mm")
+    if cables.link_delay_ps < 0 and cables.medium not in MEDIA:
+        yield Problem(f"no medium '{cables.medium}'", f"one of {', '.join(MEDIA)}", key=f"{key}.medium")
+    yield from _outside(f"{key}.length", "delay of the cable", cables.delay_ps, (0, LONGEST_PS), " ps")
+    yield from _outside(f"{key}.delay", "delay of a link", max(cables.link_delay_ps, 0), (0, LONGEST_PS), " ps")
+
+
 def _credit_ranges(spec: FabricSpec) -> Iterator[Problem]:
     yield from _outside("fabric.cbfc.credit", "credit", spec.credit_bytes, CREDIT_BYTES, " B")
     yield from _outside("fabric.cbfc.overhead", "packet overhead", spec.overhead_bytes, OVERHEAD_BYTES, " B")
@@ -122,6 +135,8 @@ def _credit_ranges(spec: FabricSpec) -> Iterator[Problem]:
         yield Problem(message, f"at least {SMALLEST_SPACING_BYTES} B", key="fabric.cbfc.cf_spacing")
     yield from _buffer_range("fabric.gpus.buffer", spec.endpoints.buffer_bytes, spec)
     yield from _buffer_range("fabric.switches.buffer", spec.switches.buffer_bytes, spec)
+    if spec.switches.spine is not None:
+        yield from _buffer_range("fabric.spine.buffer", spec.switches.spine.buffer_bytes, spec)
 
 
 def _buffer_range(key: str, buffer_bytes: int, spec: FabricSpec) -> Iterator[Problem]:
@@ -180,7 +195,7 @@ def _radix_fit(spec: FabricSpec) -> Iterator[Problem]:
         if gpus.ports % planes == 0 and gpus.count * gpus.ports // planes <= switches.radix:
             ways.append(f"{planes} planes")
             break
-    ways.append(f"switches with {needed} ports")
+    ways += [f"switches with {needed} ports", "a second tier (fabric.spine)"]
     switch = f"a {capacity} switch" + (f" ({switches.name})" if switches.name else "")
     short = f"{who} needs {needed} ports of {format_rate(gpus.port_rate_bps)}, {switch} has {switches.radix}"
     yield Problem(short, _one_of(ways), key="fabric.gpus.count")
