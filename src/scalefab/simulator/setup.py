@@ -347,8 +347,8 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
 
     session = _records(len(sessions.key), SESSION)
     session.src, session.dst, session.path, session.vc = sessions.src, sessions.dst, sessions.path, sessions.vc
-    session.port = fabric.node_first_port[sessions.src] + sessions.path
-    session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path
+    session.port = fabric.node_first_port[sessions.src] + sessions.path // fabric.uplinks
+    session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path // fabric.uplinks
     session.window = options.window_frames
     flow = _records(len(sessions.key), rec.FLOW)
     for name in ("ring_next", "share_head", "share_tail", "reply_head", "reply_tail", "control_next"):
