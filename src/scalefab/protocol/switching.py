@@ -12,6 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled
+from . import tiers
+
+# what is attached elsewhere goes over the uplink, and from the spine the link, that `tiers` says
+leaf_uplink = compiled(tiers.leaf_uplink)
+spine_link = compiled(tiers.spine_link)
 
 WORD_BITS = 32
 _WORD_MASK = 0xFFFFFFFF

@@ -155,6 +155,11 @@ NODE = np.dtype(
     [
         ("first_port", _i4),
         ("is_switch", _i4),
+        ("tier", _i4),  # -1 endpoint, 0 leaf, 1 spine
+        ("leaf", _i4),  # leaf: its number in the plane
+        ("first_uplink", _i4),  # leaf of two tiers: port of its first uplink, -1
+        ("uplinks", _i4),  # and how many follow
+        ("down_links", _i4),  # spine: links to each leaf
         ("latency_ps", _i8),
         ("tx_ps", _i8),
         ("rx_ps", _i8),
@@ -248,6 +253,7 @@ KERNEL = np.dtype(
         ("endpoints", _i4),
         ("first_switch_port", _i4),
         ("words", _i4),
+        ("uplinks", _i4),  # uplink ids of a pair: path index = port * uplinks + id
         ("pack", _i4),
         ("frame_max", _i4),
         ("body_limit", _i4),

@@ -252,6 +252,10 @@ def _nodes(fabric: Fabric) -> Any:
     node = _records(fabric.nodes, rec.NODE)
     node.first_port = fabric.node_first_port
     node.is_switch = fabric.node_kind == NodeKind.SWITCH
+    node.tier, node.first_uplink, node.uplinks = fabric.node_tier, fabric.node_first_uplink, fabric.node_uplinks
+    node.down_links = fabric.node_down_links
+    attached = fabric.port_node[fabric.port_peer[: fabric.endpoints * fabric.endpoint_ports]]
+    node.leaf[attached] = np.repeat(fabric.endpoint_leaf, fabric.endpoint_ports)
     node.latency_ps = fabric.node_latency_ps
     node.tx_ps, node.rx_ps = fabric.node_tx_ps, fabric.node_rx_ps
     node.memory_ps = fabric.node_memory_ps
@@ -384,6 +388,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     kernel = _records(1, rec.KERNEL)
     k = kernel[0]
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
+    k.uplinks = fabric.uplinks
     k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
     k.body_limit = spec.frame_max - 32
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames

@@ -13,10 +13,19 @@ from .records import DELIVER, State
 
 
 @compiled
-def output_port(S: State, node: int, f: Any) -> int:
-    """Look up: the switch port attached to the destination's port of the frame's path."""
+def output_port(S: State, at: int, f: Any) -> int:
+    """Look up: the port attached to the destination's port of the frame's path, or the way there over a spine."""
     path = S.session[f.session].path
-    return S.port[S.node[f.dst].first_port + path].peer
+    ids = S.kernel[0].uplinks
+    attached = S.port[S.node[f.dst].first_port + path // ids].peer
+    there = S.port[attached].node
+    if there == at:
+        return attached
+    node, leaf = S.node[at], S.node[there]
+    if node.tier == 0:
+        return node.first_uplink + switching.leaf_uplink(f.dst, path % ids, node.uplinks)
+    link = switching.spine_link(f.dst, path % ids, leaf.uplinks, node.down_links)
+    return node.first_port + leaf.leaf * node.down_links + link
 
 
 @compiled
