@@ -233,7 +233,8 @@ def test_no_order_of_packing_beats_the_flow_bound(several, frame_max, seed):
     n = len(graph)
     request, answer, out, into = (np.zeros(k, np.int64) for k in (n, n, 2, 2))
     columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted)
-    flow_bytes(*columns, 2, mtu, limit, 1, request, answer, out, into)
+    one_leaf = (np.zeros(2, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    flow_bytes(*columns, 2, mtu, limit, 1, request, answer, out, into, *one_leaf)
     assert out.tolist() == into[::-1].tolist()
     rng = np.random.default_rng(seed)
     sent = [0, 0]

@@ -6,6 +6,8 @@ cut              what must pass it
 source ports     wire bytes that an endpoint sends, requests and answers, over its ports together
 sink ports       wire bytes that an endpoint receives, over its ports together
 planes           wire bytes of all endpoints, one way through all planes
+leaf uplinks     wire bytes from the endpoints of a leaf to those of others, over its uplinks in all planes together
+spine down-links wire bytes to the endpoints of a leaf from those of others, over all links from spines to it
 target memory    bytes that concern an endpoint's memory, at its bandwidth
 dependency chain idle time of operations along the graph, and port cuts between phases that a JOIN parts
 ================ ====================================================================================================
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
+from ..fabric.tiers import oversubscription_text, plane_shape
 from ..protocol.profile import FCS_BYTES, HEADER_BYTES, ICRC_BYTES, TH_REQUEST_BYTES, Kind
 from ..units import format_bandwidth, format_rate, format_size, format_time
 from .graph import I8, OperationGraph
@@ -30,6 +33,8 @@ from .graph import I8, OperationGraph
 SOURCE_PORTS = "source ports"
 SINK_PORTS = "sink ports"
 PLANES = "planes"
+LEAF_UPLINKS = "leaf uplinks"
+SPINE_DOWN_LINKS = "spine down-links"
 TARGET_MEMORY = "target memory"
 DEPENDENCY_CHAIN = "dependency chain"
 
@@ -76,7 +81,7 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     """
     # compiled code is imported where it is needed: reports read names and dataclasses of this module without a compiler
     from .chains import PORTS, UP_DEN, UP_NUM, earliest, idle_times, line_ps
-    from .cuts import CUTS, MEMORY, SINK, SOURCE, endpoint_cuts
+    from .cuts import CUTS, LEAF_UP, MEMORY, SINK, SOURCE, SPINE_DOWN, endpoint_cuts
     from .flows import flow_bytes
 
     n, endpoints, spec = len(graph), fabric.endpoints, fabric.spec
@@ -85,8 +90,10 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     table = _endpoint_table(fabric)
     request, answer = np.zeros(n, np.int64), np.zeros(n, np.int64)
     out, into = np.zeros(endpoints, np.int64), np.zeros(endpoints, np.int64)
+    leaf = fabric.endpoint_leaf
+    leaf_out, leaf_into = np.zeros(int(leaf.max()) + 1, np.int64), np.zeros(int(leaf.max()) + 1, np.int64)
     columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted)
-    flow_bytes(*columns, endpoints, spec.mtu, limit, packed, request, answer, out, into)
+    flow_bytes(*columns, endpoints, spec.mtu, limit, packed, request, answer, out, into, leaf, leaf_out, leaf_into)
     idle, ready = np.zeros(n, np.int64), np.zeros(n, np.int64)
     idle_times(*columns, graph.address, graph.stack, graph.compute_ps, spec.mtu, limit, packed, table, idle)
     dependencies = (graph.succ_ptr, graph.succ, graph.waits)
@@ -97,7 +104,7 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     last_frame = _last_frame_bytes(graph, limit, packed)
     mebi_ps = _mebi_ps(fabric)
     sizes = (graph.bytes, ready, request, answer, out, into)
-    endpoint_cuts(order, graph.kind, graph.src, graph.dst, *sizes, table, mebi_ps, last_frame, best)
+    endpoint_cuts(order, graph.kind, graph.src, graph.dst, *sizes, table, mebi_ps, leaf_out, leaf_into, last_frame, best)
 
     rate = format_rate(int(fabric.port_rate_bps[0]))
     wire, ports = int(out.sum()), int(table[:, PORTS].sum())
@@ -106,26 +113,31 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     planes_ps = begin + int(line_ps(wire, int(table[0, UP_NUM]), int(table[0, UP_DEN]) * ports)) if wire else 0
     port_text = f"on the wire over {int(table[0, PORTS])} x {rate}"
     cuts = [
-        _at_endpoint(SOURCE_PORTS, best[SOURCE], "sends", port_text),
-        _at_endpoint(SINK_PORTS, best[SINK], "receives", port_text),
+        _at_place(SOURCE_PORTS, best[SOURCE], "GPU", "sends", port_text),
+        _at_place(SINK_PORTS, best[SINK], "GPU", "receives", port_text),
         Cut(
             PLANES,
             planes_ps,
             f"{format_size(wire)} on the wire, one way over {fabric.planes} planes of {ports // fabric.planes} x {rate}",
         ),
-        _at_endpoint(TARGET_MEMORY, best[MEMORY], "holds", f"moved at {format_bandwidth(int(fabric.node_memory_Bps[0]))}"),
+        _at_place(TARGET_MEMORY, best[MEMORY], "GPU", "holds", f"moved at {format_bandwidth(int(fabric.node_memory_Bps[0]))}"),
         Cut(DEPENDENCY_CHAIN, int(chain_ps), _row_text(int(row))),
     ]
+    if fabric.two_tier:
+        shape = plane_shape(spec)
+        links = f"over {fabric.planes} x {shape.uplinks} links of {rate}; {oversubscription_text(shape)}"
+        cuts.append(_at_place(LEAF_UPLINKS, best[LEAF_UP], "leaf", "sends", f"to other leaves {links}"))
+        cuts.append(_at_place(SPINE_DOWN_LINKS, best[SPINE_DOWN], "leaf", "receives", f"from other leaves {links}"))
     cuts.sort(key=lambda cut: -cut.ps)
     return Bound(cuts[0].ps, cuts[0].name, tuple(cuts))
 
 
-def _at_endpoint(name: str, found: I8, verb: str, how: str) -> Cut:
-    ps, endpoint, since, size = (int(value) for value in found)
+def _at_place(name: str, found: I8, what: str, verb: str, how: str) -> Cut:
+    ps, number, since, size = (int(value) for value in found)
     if not ps:
         return Cut(name, 0, "nothing to move")
     late = f" from {format_time(since)} on" if since else ""
-    return Cut(name, ps, f"GPU {endpoint} {verb} {format_size(size)} {how}{late}")
+    return Cut(name, ps, f"{what} {number} {verb} {format_size(size)} {how}{late}")
 
 
 def _row_text(row: int) -> str:
@@ -133,7 +145,7 @@ def _row_text(row: int) -> str:
 
 
 def _endpoint_table(fabric: Fabric) -> I8:
-    """Return what the compiled cuts read of each endpoint, shape (endpoints, ENDPOINT_COLUMNS); its ports are alike."""
+    """Return what the compiled cuts read of each endpoint, shape (endpoints, ENDPOINT_COLUMNS); its ports and leaves are alike."""
     from . import chains
 
     n = fabric.endpoints
@@ -144,11 +156,20 @@ def _endpoint_table(fabric: Fabric) -> I8:
     table[:, chains.RX_PS] = fabric.node_rx_ps[:n]
     table[:, chains.MEMORY_PS] = fabric.node_memory_ps[:n]
     table[:, chains.PORTS] = fabric.node_ports[:n]
-    table[:, chains.STACK_PORTS] = np.bincount(fabric.path_stack).max()
+    table[:, chains.STACK_PORTS] = np.bincount(fabric.path_stack).max() // fabric.uplinks
     table[:, chains.UP_NUM], table[:, chains.UP_DEN] = fabric.port_ps_num[up], fabric.port_ps_den[up]
     table[:, chains.DOWN_NUM], table[:, chains.DOWN_DEN] = fabric.port_ps_num[down], fabric.port_ps_den[down]
     table[:, chains.UP_DELAY_PS], table[:, chains.DOWN_DELAY_PS] = fabric.port_delay_ps[up], fabric.port_delay_ps[down]
     table[:, chains.SWITCH_PS] = fabric.node_latency_ps[fabric.port_node[down]]
+    table[:, chains.LEAF] = fabric.endpoint_leaf
+    if fabric.two_tier:
+        leaf = int(fabric.port_node[down[0]])
+        uplink = int(fabric.node_first_uplink[leaf])
+        back = int(fabric.port_peer[uplink])
+        table[:, chains.UPLINKS] = int(fabric.node_uplinks[leaf]) * fabric.planes
+        table[:, chains.UPLINK_NUM], table[:, chains.UPLINK_DEN] = fabric.port_ps_num[uplink], fabric.port_ps_den[uplink]
+        table[:, chains.BETWEEN_PS] = fabric.port_delay_ps[uplink] + fabric.port_delay_ps[back]
+        table[:, chains.SPINE_PS] = fabric.node_latency_ps[fabric.port_node[back]]
     return table
 
 

@@ -1,9 +1,9 @@
 """Earliest times, compiled: how long an operation takes at least on an idle fabric, and when it can be ready at the earliest.
 
-An idle operation: endpoint TX, its bytes over all ports that it can use, link, switch, link, endpoint RX, memory; and the way
-back if it is answered (profile section 7). An operation that waits for several others is ready no earlier than the last of them,
+An idle operation: endpoint TX, its bytes over all ports that it can use, links, switches (three between leaves), endpoint RX,
+memory; and the way back if it is answered (profile section 7). An operation that waits for several others is ready no earlier than the last of them,
 and no earlier than all their bytes could leave each source and reach each target: so a phase behind a JOIN begins after the port
-cuts of the phase before, GPU by GPU.
+cuts of the phase before, GPU by GPU, and after those of its leaves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _PAGE_SHIFT = 12
 
 # columns of the endpoint table, all int64
 TX_PS, RX_PS, MEMORY_PS, PORTS, STACK_PORTS, UP_NUM, UP_DEN, DOWN_NUM, DOWN_DEN, UP_DELAY_PS, DOWN_DELAY_PS, SWITCH_PS = range(12)
-ENDPOINT_COLUMNS = 12
+# its leaf, the uplinks of that in all planes, the rate of those, leaf to spine and back, the spine
+LEAF, UPLINKS, UPLINK_NUM, UPLINK_DEN, BETWEEN_PS, SPINE_PS = range(12, 18)
+ENDPOINT_COLUMNS = 18
 
 
 @compiled
@@ -39,7 +41,12 @@ def way_ps(e: I8, s: int, d: int, frame: int) -> int:
     through = out
     if e[s, UP_NUM] == e[d, DOWN_NUM] and e[s, UP_DEN] == e[d, DOWN_DEN]:
         through = max(e[s, SWITCH_PS] - into, 0) + out
-    return int(e[s, UP_DELAY_PS] + through + e[d, DOWN_DELAY_PS])
+    beyond = 0
+    if e[s, LEAF] != e[d, LEAF]:
+        # ports of one rate from end to end: each further switch takes its latency, or the frame's time where that is longer
+        further = line_ps(PREAMBLE_BYTES + frame, e[s, UPLINK_NUM], e[s, UPLINK_DEN])
+        beyond = e[s, BETWEEN_PS] + max(e[s, SPINE_PS], further) + max(e[s, SWITCH_PS], further)
+    return int(e[s, UP_DELAY_PS] + through + beyond + e[d, DOWN_DELAY_PS])
 
 
 @compiled
@@ -144,6 +151,18 @@ def _note(book: I8, least: I8, stamp: I8, v: int, endpoint: int, size: int, read
     return 0
 
 
+@compiled
+def _ports_ps(size: int, e: I8, x: int, num: int) -> int:
+    """Return the time of bytes over all ports of endpoint ``x``, no gap after the last ones; ``num`` = UP_NUM or DOWN_NUM."""
+    return line_ps(size - GAP_BYTES * e[x, PORTS], e[x, num], e[x, num + 1] * e[x, PORTS])
+
+
+@compiled
+def _leaf_ps(size: int, e: I8) -> int:
+    """Return the time of bytes over all uplinks of a leaf, which are as many as its down-links from spines; leaves are alike."""
+    return line_ps(size - GAP_BYTES * e[0, UPLINKS], e[0, UPLINK_NUM], e[0, UPLINK_DEN] * e[0, UPLINKS])
+
+
 @compiled_entry
 def earliest(
     kind: I1,
@@ -183,13 +202,11 @@ def earliest(
         if left[i] == 0:
             order[placed] = i
             placed += 1
-    out_book, out_least, out_stamp = (
-        np.zeros(endpoints, np.int64),
-        np.zeros(endpoints, np.int64),
-        np.full(endpoints, -1, np.int64),
-    )
-    in_book, in_least, in_stamp = np.zeros(endpoints, np.int64), np.zeros(endpoints, np.int64), np.full(endpoints, -1, np.int64)
-    out_seen, in_seen = np.empty(endpoints, np.int32), np.empty(endpoints, np.int32)
+    # one book for endpoints and, behind them, leaves
+    books = endpoints + e[:, LEAF].max() + 1
+    out_book, out_least, out_stamp = np.zeros(books, np.int64), np.zeros(books, np.int64), np.full(books, -1, np.int64)
+    in_book, in_least, in_stamp = np.zeros(books, np.int64), np.zeros(books, np.int64), np.full(books, -1, np.int64)
+    out_seen, in_seen = np.empty(books, np.int32), np.empty(books, np.int32)
     fixed = least_way(e)
     row = np.zeros(n, np.int32)  # operations on the way here, this one included
     end = 0
@@ -210,27 +227,23 @@ def earliest(
             if several and request[p] > 0:
                 s = int(src[p])
                 d = int(dst[p])
-                if _note(out_book, out_least, out_stamp, v, s, request[p], ready[p]):
-                    out_seen[outs] = s
-                    outs += 1
-                if _note(in_book, in_least, in_stamp, v, d, request[p], ready[p]):
-                    in_seen[ins] = d
-                    ins += 1
-                if answer[p] > 0:
-                    if _note(out_book, out_least, out_stamp, v, d, answer[p], ready[p]):
-                        out_seen[outs] = d
-                        outs += 1
-                    if _note(in_book, in_least, in_stamp, v, s, answer[p], ready[p]):
-                        in_seen[ins] = s
-                        ins += 1
+                for back in range(2 if answer[p] > 0 else 1):
+                    x, y, size = (d, s, answer[p]) if back else (s, d, request[p])
+                    for between in range(1 if e[s, LEAF] == e[d, LEAF] else 2):
+                        if between:
+                            x, y = endpoints + e[x, LEAF], endpoints + e[y, LEAF]
+                        if _note(out_book, out_least, out_stamp, v, x, size, ready[p]):
+                            out_seen[outs] = x
+                            outs += 1
+                        if _note(in_book, in_least, in_stamp, v, y, size, ready[p]):
+                            in_seen[ins] = y
+                            ins += 1
         for k in range(outs):
             x = out_seen[k]
-            size = out_book[x] - GAP_BYTES * e[x, PORTS]
-            t = max(t, out_least[x] + fixed + line_ps(size, e[x, UP_NUM], e[x, UP_DEN] * e[x, PORTS]))
+            t = max(t, out_least[x] + fixed + (_leaf_ps(out_book[x], e) if x >= endpoints else _ports_ps(out_book[x], e, x, UP_NUM)))
         for k in range(ins):
             x = in_seen[k]
-            size = in_book[x] - GAP_BYTES * e[x, PORTS]
-            t = max(t, in_least[x] + fixed + line_ps(size, e[x, DOWN_NUM], e[x, DOWN_DEN] * e[x, PORTS]))
+            t = max(t, in_least[x] + fixed + (_leaf_ps(in_book[x], e) if x >= endpoints else _ports_ps(in_book[x], e, x, DOWN_NUM)))
         ready[v] = t
         if kind[v] != JOIN:
             row[v] += 1

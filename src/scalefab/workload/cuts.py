@@ -1,4 +1,4 @@
-"""Port and memory cuts, compiled: for every endpoint, what must pass it after the earliest moment that it can begin."""
+"""Port, memory and leaf cuts, compiled: what must pass each endpoint and leaf after the earliest moment that it can begin."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from ..compiled import compiled, compiled_entry
 from ..protocol.operations import COMPUTE, GET, JOIN
-from .chains import DOWN_DEN, DOWN_NUM, PORTS, UP_DEN, UP_NUM, line_ps
+from .chains import DOWN_DEN, DOWN_NUM, LEAF, PORTS, UP_DEN, UP_NUM, UPLINK_DEN, UPLINK_NUM, UPLINKS, line_ps
 from .graph import I1, I2, I8
 
-SOURCE, SINK, MEMORY = range(3)
-CUTS = 3
+SOURCE, SINK, MEMORY, LEAF_UP, SPINE_DOWN = range(5)
+CUTS = 5
 MEBI_SHIFT = 20
 
-# columns of a found cut, all int64
+# columns of a found cut, all int64; ENDPOINT is the leaf's number where the cut is a leaf's
 PS, ENDPOINT, SINCE_PS, BYTES = range(4)
 
 
@@ -46,6 +46,8 @@ def endpoint_cuts(
     into: I8,
     e: I8,
     mebi_ps: I8,
+    leaf_out: I8,
+    leaf_into: I8,
     last_frame_bytes: int,
     best: I8,
 ) -> None:
@@ -62,6 +64,8 @@ def endpoint_cuts(
         Operations by descending ``ready``, shape (n,).
     mebi_ps
         Time of 1 MiB in each endpoint's memory, shape (endpoints,).
+    leaf_out, leaf_into
+        The flows' totals between leaves, shape (leaves,).
     last_frame_bytes
         Most bytes of memory that one frame can concern.
     """
@@ -71,6 +75,10 @@ def endpoint_cuts(
     stored = np.zeros(endpoints, np.int64)
     first_out = np.full(endpoints, -1, np.int64)
     first_in = np.full(endpoints, -1, np.int64)
+    leaves = len(leaf_out)
+    up, down = np.zeros(leaves, np.int64), np.zeros(leaves, np.int64)
+    first_up, first_down = np.full(leaves, -1, np.int64), np.full(leaves, -1, np.int64)
+    num, den = e[0, UPLINK_NUM], e[0, UPLINK_DEN] * e[0, UPLINKS]  # leaves are alike
     for i in order:
         if kind[i] in (JOIN, COMPUTE):
             continue
@@ -95,6 +103,17 @@ def endpoint_cuts(
             _better(best, SINK, t + line_ps(received[s], e[s, DOWN_NUM], e[s, DOWN_DEN] * e[s, PORTS]), s, t, received[s])
         _better(best, SOURCE, t + line_ps(sent[s], e[s, UP_NUM], e[s, UP_DEN] * e[s, PORTS]), s, t, sent[s])
         _better(best, SINK, t + line_ps(received[d], e[d, DOWN_NUM], e[d, DOWN_DEN] * e[d, PORTS]), d, t, received[d])
+        a = e[s, LEAF]
+        b = e[d, LEAF]
+        if a != b:
+            for back in range(2 if answer[i] > 0 else 1):
+                x, y, wire = (b, a, answer[i]) if back else (a, b, request[i])
+                up[x] += wire
+                down[y] += wire
+                first_up[x] = t
+                first_down[y] = t
+                _better(best, LEAF_UP, t + line_ps(up[x], num, den), x, t, up[x])
+                _better(best, SPINE_DOWN, t + line_ps(down[y], num, den), y, t, down[y])
         behind = max(stored[home] - last_frame_bytes, 0)
         _better(best, MEMORY, t + memory_ps(behind, mebi_ps[home]), home, t, stored[home])
     for x in range(endpoints):
@@ -104,3 +123,10 @@ def endpoint_cuts(
         if first_in[x] >= 0:
             t = first_in[x]
             _better(best, SINK, t + line_ps(into[x], e[x, DOWN_NUM], e[x, DOWN_DEN] * e[x, PORTS]), x, t, into[x])
+    for x in range(leaves):
+        if first_up[x] >= 0:
+            t = first_up[x]
+            _better(best, LEAF_UP, t + line_ps(leaf_out[x], num, den), x, t, leaf_out[x])
+        if first_down[x] >= 0:
+            t = first_down[x]
+            _better(best, SPINE_DOWN, t + line_ps(leaf_into[x], num, den), x, t, leaf_into[x])

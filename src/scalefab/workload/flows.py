@@ -51,8 +51,11 @@ def flow_bytes(
     answer: I8,
     out: I8,
     into: I8,
+    leaf: I4,
+    leaf_out: I8,
+    leaf_into: I8,
 ) -> None:
-    """Fill the least wire bytes of operations and endpoints.
+    """Fill the least wire bytes of operations, endpoints and leaves.
 
     Parameters
     ----------
@@ -64,6 +67,10 @@ def flow_bytes(
         Out: bytes that each direction of an operation adds at least, safe to be summed over any set; shape (n,).
     out, into
         Out: bytes that leave and reach each endpoint in the whole graph, shape (endpoints,).
+    leaf
+        Leaf of each endpoint, shape (endpoints,).
+    leaf_out, leaf_into
+        Out: bytes that leave and reach each leaf from and for the others, shape (leaves,).
     """
     n = len(kind)
     flows = DATA_VCS * endpoints * endpoints
@@ -131,5 +138,10 @@ def flow_bytes(
             frames += shared
             total = max(total + OVERHEAD_BYTES * frames, MIN_WIRE_BYTES * frames)
         pair = f % (endpoints * endpoints)
-        out[pair // endpoints] += total
-        into[pair % endpoints] += total
+        a = pair // endpoints
+        b = pair % endpoints
+        out[a] += total
+        into[b] += total
+        if leaf[a] != leaf[b]:
+            leaf_out[leaf[a]] += total
+            leaf_into[leaf[b]] += total
