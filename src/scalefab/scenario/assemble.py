@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError, Problem
-from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SwitchSpec
+from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SpineSpec, SwitchSpec
 from ..fabric.timing import cable_delay_ps
 from ..protocol.multipath import Spray
 from ..protocol.operations import Kind
@@ -35,7 +35,7 @@ from .entries import (
     PointToPoint,
     RingTask,
 )
-from .models import Cables, FabricSection, RunSection
+from .models import Cables, FabricSection, RunSection, Spine
 from .paths import dotted, near_file, near_miss, printable
 from .scenario import RunOptions
 
@@ -43,7 +43,7 @@ ReadModel = Callable[[Path], MoeModel]
 
 
 def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
-    """Return the specification of the domain; ``sources`` = source of the GPUs' and the switches' preset."""
+    """Return the specification of the domain; ``sources`` = source of the presets of GPUs, switches and spine."""
     gpus, switches, cbfc = section.gpus, section.switches, section.cbfc
     memory = MemorySpec(gpus.memory.bandwidth, gpus.memory.latency, gpus.memory.capacity)
     return FabricSpec(
@@ -67,6 +67,10 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
             latency_ps=switches.latency,
             buffer_bytes=switches.buffer,
             source=sources.get("switches", ""),
+            leaves=switches.leaves or 1,
+            uplinks=switches.uplinks or 0,
+            uplink_paths=switches.uplink_paths or 1,
+            spine=_spine(section.spine, sources.get("spine", "")) if section.spine is not None else None,
         ),
         cables=_cables(section.cables),
         fec=Fec[section.fec.upper()],
@@ -78,6 +82,19 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
         credit_bytes=cbfc.credit,
         overhead_bytes=cbfc.overhead,
         cf_spacing_bytes=cbfc.cf_spacing,
+    )
+
+
+def _spine(spine: Spine, source: str) -> SpineSpec:
+    return SpineSpec(
+        name=spine.preset or "custom",
+        count=spine.count,
+        radix=spine.ports,
+        port_rate_bps=spine.port_rate,
+        latency_ps=spine.latency,
+        buffer_bytes=spine.buffer,
+        cables=_cables(spine.cables),
+        source=source,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError, Problem
 from ..fabric import catalogue
 from ..fabric.timing import PORT_RATES_BPS
+from ..fabric.tiers import derive, most_uplink_paths
 from ..units import parse_rate_bps
 from .paths import KeyPath, Marks, near_miss
 from .problems import problem_at, shown
@@ -40,14 +41,16 @@ def complete(data: Mapping[str, Any], marks: Marks, file: str) -> Completed:
         _put(result, ("name",), _name_of(file), Origin("default", "the file's name"))
     fabric = result.data.get("fabric")
     if isinstance(fabric, dict):
-        gpus = _section(result, "gpus", marks)
-        switches = _section(result, "switches", marks)
+        gpus = _section(result, "gpus", "gpus", marks)
+        switches = _section(result, "switches", "switches", marks)
         if gpus is not None:
             _buffer(result, gpus, "gpus")
         if switches is not None:
-            _switch_ports(result, gpus, switches)
+            _switch_ports(result, "switches", switches, "gpus", gpus)
             _buffer(result, switches, "switches")
         _links(result, fabric)
+        if isinstance(fabric.get("spine"), dict):
+            _spine(result, gpus, switches, marks)
     _workload(result)
     return result
 
@@ -87,16 +90,16 @@ def _layer(result: Completed, path: KeyPath, below: Mapping[str, Any], origin: O
             _put(result, (*path, key), value, origin)
 
 
-def _section(result: Completed, what: str, marks: Marks) -> dict[str, Any] | None:
-    """Fill ``fabric.gpus`` or ``fabric.switches`` from its preset and from the defaults."""
+def _section(result: Completed, what: str, rows: str, marks: Marks) -> dict[str, Any] | None:
+    """Fill ``fabric.gpus``, ``switches`` or ``spine`` from its preset, one of ``rows``, and from the defaults."""
     path: KeyPath = ("fabric", what)
     section = result.data["fabric"].get(what)
     if not isinstance(section, dict):
         return None
     name = section.get("preset")
-    known = catalogue.names()[what]
+    known = catalogue.names()[rows]
     if isinstance(name, str) and name in known:
-        preset = catalogue.gpu(name) if what == "gpus" else catalogue.switch(name)
+        preset = catalogue.gpu(name) if rows == "gpus" else catalogue.switch(name)
         result.sources[what] = preset.source
         _layer(result, path, preset.settings, Origin("preset", f"{name} ({preset.source})"))
     elif isinstance(name, str):
@@ -105,7 +108,7 @@ def _section(result: Completed, what: str, marks: Marks) -> dict[str, Any] | Non
         result.problems.append(problem_at((*path, "preset"), marks, f"{shown(name)} is no preset", expected, near))
         from_preset = ("stacks", "ports_per_stack", "port_rate", "memory", "ports", "buffer")
         result.silent |= {(*path, key) for key in from_preset} | {(*path, "memory", key) for key in ("bandwidth", "capacity")}
-    _layer(result, path, catalogue.defaults()[what], Origin("default", "open profile, section 7"))
+    _layer(result, path, catalogue.defaults()[rows], Origin("default", "open profile, section 7"))
     return section
 
 
@@ -140,21 +143,74 @@ def _buffer(result: Completed, section: dict[str, Any], what: str) -> None:
         _put(result, path, buffer, Origin("default", "by port rate, open profile, section 2"))
 
 
-def _switch_ports(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any]) -> None:
-    path: KeyPath = ("fabric", "switches")
-    if "port_rate" not in switches:
-        if gpus is not None and "port_rate" in gpus and _rate(gpus) in PORT_RATES_BPS:  # else it is told at the GPUs
-            _put(result, (*path, "port_rate"), gpus["port_rate"], Origin("default", "follows fabric.gpus.port_rate"))
+def _switch_ports(
+    result: Completed, what: str, section: dict[str, Any], follows: str, followed: Mapping[str, Any] | None
+) -> None:
+    """Fill in port rate and ports of ``fabric.switches`` or ``spine``; its rate is that of the section it is cabled to."""
+    path: KeyPath = ("fabric", what)
+    if "port_rate" not in section:
+        if followed is not None and "port_rate" in followed and _rate(followed) in PORT_RATES_BPS:  # else it is told there
+            _put(result, (*path, "port_rate"), followed["port_rate"], Origin("default", f"follows fabric.{follows}.port_rate"))
         else:
             result.silent.add((*path, "port_rate"))
-    name, rate = switches.get("preset"), _rate(switches)
-    if "ports" in switches or not isinstance(name, str) or name not in catalogue.names()["switches"]:
+    name, rate = section.get("preset"), _rate(section)
+    if "ports" in section or not isinstance(name, str) or name not in catalogue.names()["switches"]:
         return
     if rate is None or rate <= 0:
         result.silent.add((*path, "ports"))
         return
-    origin = Origin("preset", f"{name} at {switches['port_rate']} a port ({result.sources['switches']})")
+    origin = Origin("preset", f"{name} at {section['port_rate']} a port ({result.sources[what]})")
     _put(result, (*path, "ports"), catalogue.switch_ports(name, rate), origin)
+
+
+def _spine(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any] | None, marks: Marks) -> None:
+    """Fill in the second tier: the spine itself, its cables, and how many of what make a plane."""
+    path: KeyPath = ("fabric", "spine")
+    fabric = result.data["fabric"]
+    spine = fabric["spine"]
+    if switches is not None and "preset" not in spine and "ports" not in spine:
+        if switches.get("preset") in catalogue.names()["switches"]:
+            _put(result, (*path, "preset"), switches["preset"], Origin("default", "follows fabric.switches.preset"))
+        elif "preset" in switches:
+            result.silent |= {(*path, key) for key in ("ports", "latency", "buffer")}
+        elif "ports" in switches:
+            _put(result, (*path, "ports"), switches["ports"], Origin("default", "follows fabric.switches.ports"))
+    _section(result, "spine", "switches", marks)
+    _switch_ports(result, "spine", spine, "switches", switches)
+    _buffer(result, spine, "spine")
+    cables, others = spine.setdefault("cables", {}), fabric.get("cables")
+    if isinstance(cables, dict) and "delay" not in cables and isinstance(others, dict):
+        own = bool(cables)
+        for key in ("length", "medium") if own or "delay" not in others else ("delay",):
+            if key in others and key not in cables:
+                _put(result, (*path, "cables", key), others[key], Origin("default", f"follows fabric.cables.{key}"))
+    _plane(result, gpus, switches, spine)
+
+
+def _plane(
+    result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any] | None, spine: Mapping[str, Any]
+) -> None:
+    """Fill in leaves, uplinks and spines: the smallest non-blocking plane that what is stated allows."""
+    stated = {"leaves": (switches or {}).get("leaves"), "uplinks": (switches or {}).get("uplinks"), "spines": spine.get("count")}
+    needed = [(gpus or {}).get(key) for key in ("count", "stacks", "ports_per_stack")]
+    needed += [(switches or {}).get(key) for key in ("planes", "ports")] + [spine.get("ports")]
+    whole = [value for value in (*needed, *(v for v in stated.values() if v is not None)) if _whole(value, 1, 4096)]
+    if switches is None or len(whole) != len(needed) + sum(value is not None for value in stated.values()):
+        result.silent.add(("fabric", "spine", "count"))  # what it follows from is at fault, told there
+        return
+    count, stacks, of_stack, planes, leaf_ports, spine_ports = whole[: len(needed)]
+    plane = derive(count, -(-stacks * of_stack // planes), leaf_ports, spine_ports, **stated)
+    rule = "smallest non-blocking plane" if stated["uplinks"] is None else "smallest plane with these uplinks"
+    for path, value in (
+        (("fabric", "switches", "leaves"), plane.leaves),
+        (("fabric", "switches", "uplinks"), plane.uplinks),
+        (("fabric", "spine", "count"), plane.spines),
+    ):
+        if path[-1] not in _at(result.data, path[:-1]):
+            _put(result, path, value, Origin("default", rule))
+    if "uplink_paths" not in switches:
+        origin = Origin("default", "follows fabric.switches.uplinks, at most 16")
+        _put(result, ("fabric", "switches", "uplink_paths"), most_uplink_paths(plane.uplinks), origin)
 
 
 def _links(result: Completed, fabric: dict[str, Any]) -> None:

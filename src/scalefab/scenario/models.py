@@ -93,18 +93,27 @@ class Gpus(Model):
 
 
 class Switches(Model):
-    """The switches of the single tier, one a plane."""
+    """The switches that GPUs are attached to: one a plane, or with 'spine' the leaves of each plane."""
 
     preset: str | None = Field(None, description="A row of the catalogue; every value of it can be overridden here.")
-    planes: int = Field(ge=1, le=64, description="Number of planes, each one switch.")
+    planes: int = Field(ge=1, le=64, description="Number of planes, each one switch, or leaves and spines.")
     ports: int = Field(ge=1, le=4096, description="Ports of a switch; default: what the preset has at this port rate.")
     port_rate: PortRate = Field(description="Line rate of a port; default: the GPUs' port rate.")
     latency: TimePs = Field(description="First bit in to first bit out, the switch's own PHYs and FEC inside.")
     buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
+    leaves: int | None = Field(
+        None, ge=2, le=1024, description="Leaves of a plane, beside 'spine'; default: as few as have an uplink for every port down."
+    )
+    uplinks: int | None = Field(
+        None, ge=1, le=4096, description="Ports of a leaf that go to spines; default: one for every port down, so no oversubscription."
+    )
+    uplink_paths: int | None = Field(
+        None, ge=1, le=16, description="Uplink ids that traffic between two GPUs is spread over; default: all uplinks, at most 16."
+    )
 
 
 class Cables(Model):
-    """Every cable of the domain: its length and medium, or the delay of a whole link."""
+    """Cables: their length and medium, or the delay of a whole link."""
 
     length: LengthMm | None = Field(None, description="Length of a cable; default 3m.")
     medium: Annotated[str, AfterValidator(Limited(_check_medium, "one of " + ", ".join(MEDIA)))] | None = Field(
@@ -121,6 +130,18 @@ class Cables(Model):
                     faults.add(key, "is read by nothing, 'delay' states the whole link", "one of the two")
         faults.raise_any()
         return self
+
+
+class Spine(Model):
+    """The second tier: spines that join the leaves of a plane."""
+
+    preset: str | None = Field(None, description="A row of the catalogue; default: that of 'switches'.")
+    count: int = Field(ge=1, le=4096, description="Spines of a plane; default: as few as reach all leaves and are used evenly.")
+    ports: int = Field(ge=1, le=4096, description="Ports of a spine; default: what the preset has at this port rate.")
+    port_rate: PortRate = Field(description="Line rate of a port; default: that of the leaves.")
+    latency: TimePs = Field(description="First bit in to first bit out, the spine's own PHYs and FEC inside.")
+    buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
+    cables: Cables = Field(default_factory=lambda: Cables(), description="Cables between leaves and spines; default: as all others.")
 
 
 class Cbfc(Model):
@@ -140,6 +161,7 @@ class FabricSection(Model):
 
     gpus: Gpus = Field(description="The endpoints.")
     switches: Switches = Field(description="The switches.")
+    spine: Spine | None = Field(None, description="A second tier, for more GPUs than one switch reaches; default: none.")
     cables: Cables = Field(default_factory=lambda: Cables(), description="The cables.")
     fec: Literal["none", "rs272", "rs528", "rs544"] = Field("rs272", description="Forward error correction of every link.")
     fec_depth: int | None = Field(None, ge=1, le=16, description="Codeword interleave; default: the usual one for the port rate.")
@@ -162,6 +184,13 @@ class FabricSection(Model):
                     faults.add(key, "is read by nothing, 'cables.delay' states the whole link", "one of the two")
         elif self.fec == "none" and self.fec_depth is not None:
             faults.add("fec_depth", "is read by nothing, 'fec' is none", "no fec_depth")
+        if self.spine is None:
+            for key in ("leaves", "uplinks", "uplink_paths"):
+                if getattr(self.switches, key) is not None:
+                    faults.add(f"switches.{key}", "is read by nothing without a second tier", "fabric.spine beside it")
+        elif self.cables.delay is not None and self.spine.cables.delay is None:
+            said = "does not go with 'fabric.cables.delay', which states whole links"
+            faults.add("spine.cables", said, "'delay' here too, or no cables of the spine's own")
         faults.raise_any()
         return self
 
