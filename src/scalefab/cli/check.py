@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import ExitCode, InputError
+from ..fabric.tiers import plane_shape, planes_text
 from ..units import format_rate, format_size
 from .output import say, warn
 
@@ -45,11 +46,17 @@ def _answer(name: str, status: str, **more: Any) -> dict[str, Any]:
 
 def _facts(scenario: Scenario) -> dict[str, Any]:
     spec = scenario.fabric_spec
+    shape = plane_shape(spec)
     return _answer(
         scenario.name,
         "ok",
         gpus=spec.endpoints.count,
         planes=spec.switches.planes,
+        tiers=2 if shape.spines else 1,
+        leaves_a_plane=shape.leaves,
+        spines_a_plane=shape.spines,
+        uplinks_a_leaf=shape.uplinks,
+        oversubscription=round(float(shape.oversubscription), 4) if shape.spines else None,
         ports_a_gpu=spec.endpoints.ports,
         port_rate_bps=spec.endpoints.port_rate_bps,
         operations=len(scenario.graph),
@@ -62,7 +69,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
 def _words(file: Path, scenario: Scenario) -> str:
     spec, graph = scenario.fabric_spec, scenario.graph
     ports = f"{spec.endpoints.ports} x {format_rate(spec.endpoints.port_rate_bps)}"
-    switches = f"{_count(spec.switches.planes, 'switch plane')}, {spec.switches.radix} ports a switch"
+    switches = f"{planes_text(spec)}, {spec.switches.radix} ports a {'leaf' if spec.switches.spine else 'switch'}"
     work = f"{_count(len(graph), 'operation')} in {_count(len(graph.groups), 'group')}"
     size = format_size(int(graph.bytes.sum()))
     return f"{file}: valid: {spec.endpoints.count} GPUs with {ports}, {switches}; {work}, {size} of data"

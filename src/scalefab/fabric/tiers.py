@@ -86,6 +86,15 @@ def oversubscription_text(shape: PlaneShape) -> str:
     return f"{number}:1 oversubscribed {ports}"
 
 
+def planes_text(spec: FabricSpec) -> str:
+    """Return what the planes are made of, for people, such as ``"8 switch planes"`` or ``"1 plane of 32 leaves and 32 spines"``."""
+    planes, shape = spec.switches.planes, plane_shape(spec)
+    if not shape.spines:
+        return f"{planes} switch plane{'' if planes == 1 else 's'}"
+    spines = f"{shape.spines} spine{'' if shape.spines == 1 else 's'}"
+    return f"{planes} plane{'' if planes == 1 else 's'} of {shape.leaves} leaves and {spines}, {oversubscription_text(shape)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Derived:
     """Leaves of a plane, uplinks of a leaf, spines of a plane."""

@@ -38,7 +38,7 @@ class Disc:
     title
         What flows, such as ``"out of GPUs"``.
     ports
-        Directed port by GPU and path; shape (endpoints, paths).
+        Directed port by GPU and port of the GPU; shape (endpoints, ports of an endpoint).
     load
         Share of line rate of each; same shape.
     wire_bytes
@@ -55,7 +55,7 @@ def make_discs(result: Result) -> tuple[Disc, Disc]:
     """Return the links out of GPUs and those into GPUs."""
     fabric = result.fabric
     loads = utilisation(result)
-    up = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.paths)
+    up = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.endpoint_ports)
     found = []
     for title, ports in (("out of GPUs", up), ("into GPUs", fabric.port_peer[up].astype(np.int64))):
         found.append(Disc(title, ports, loads[ports], result.ports.wire_bytes[ports]))
@@ -179,8 +179,8 @@ def legend_svg(x: float, y: float) -> str:
 def reading(result: Result) -> str:
     """Return how to read the drawing, in words."""
     fabric = result.fabric
-    together = gpus_a_sector(fabric.endpoints, fabric.paths)
+    together = gpus_a_sector(fabric.endpoints, fabric.endpoint_ports)
     sector = "each sector is one GPU" if together == 1 else f"each sector is {together} neighbouring GPUs"
-    ring = "each ring one plane" if fabric.paths == fabric.planes else "each ring one port of a GPU"
-    order = f"{ring}, 0 inside to {fabric.paths - 1} outside" if fabric.paths > 1 else ring
+    ring = "each ring one plane" if fabric.endpoint_ports == fabric.planes else "each ring one port of a GPU"
+    order = f"{ring}, 0 inside to {fabric.endpoint_ports - 1} outside" if fabric.endpoint_ports > 1 else ring
     return f"GPUs stand around, {sector}, numbered outside; {order}; colour: share of line rate over the run."

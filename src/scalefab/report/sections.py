@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..fabric.tiers import planes_text
 from ..simulator.advice import WAITING, percent
 from ..simulator.focus import BUSY, Direction, find_focus
 from ..simulator.result import STAGE_LABELS, Result, Status
@@ -13,6 +14,7 @@ from ..simulator.verdict import Outcome, Verdict
 from ..units import format_rate, format_size, format_time
 from .drawing import SIZE, disc_svg, legend_svg, make_discs, reading
 from .record import flat_configuration
+from .tiermap import make_maps, map_height, map_reading, map_svg
 
 if TYPE_CHECKING:
     from .subject import Subject
@@ -54,7 +56,7 @@ def header(scenario: Subject, result: Result, verdict: Verdict, manifest: dict[s
     spec, status = result.fabric.spec, verdict.outcome
     what = (
         f"{result.fabric.endpoints} GPUs with {spec.endpoints.ports} x {format_rate(spec.endpoints.port_rate_bps)}, "
-        f"{spec.switches.planes} switch plane{'s' if spec.switches.planes != 1 else ''}, "
+        f"{planes_text(spec)}, "
         f"{len(result.graph)} operations, seed {result.seed}"
     )
     time_ps = result.completion_ps if result.status is Status.DONE else result.now_ps
@@ -179,7 +181,20 @@ def fabric_section(result: Result) -> str:
         for disc in make_discs(result)
     )
     scale = f'<svg class="scale" viewBox="-6 0 272 30" aria-hidden="true">{legend_svg(0, 0)}</svg>'
-    return section("fabric", "Fabric and link loads", f'{scale}<div class="pair">{discs}</div>', reading(result))
+    body = f'{scale}<div class="pair">{discs}</div>{_second_tier(result)}'
+    return section("fabric", "Fabric and link loads", body, reading(result))
+
+
+def _second_tier(result: Result) -> str:
+    maps = make_maps(result)
+    if maps is None:
+        return ""
+    drawn = "".join(
+        f'<svg class="fabric" viewBox="0 0 {SIZE} {map_height(tiers):.0f}" role="img" aria-label="load of the {tiers.title}">'
+        f"{map_svg(result, tiers)}</svg>"
+        for tiers in maps
+    )
+    return f'<p class="note">{escape(map_reading(result, maps[0]))}</p><div class="pair">{drawn}</div>'
 
 
 def links_section(verdict: Verdict) -> str:

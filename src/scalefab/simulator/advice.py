@@ -15,13 +15,35 @@ from ..protocol.profile import (
     WIRE_EXTRA_BYTES,
     Kind,
 )
+from ..fabric.tiers import derive, down_link_unevenness, oversubscription_text, plane_shape
 from ..units import format_rate, format_time
-from ..workload.bounds import DEPENDENCY_CHAIN, PLANES, SINK_PORTS, SOURCE_PORTS, TARGET_MEMORY
-from .metrics import endpoint_bytes, horizon_ps, is_uplink, link_load, mean_of_used, plane_bytes, stage_shares, utilisation
+from ..workload.bounds import (
+    DEPENDENCY_CHAIN,
+    LEAF_UPLINKS,
+    PLANES,
+    SINK_PORTS,
+    SOURCE_PORTS,
+    SPINE_DOWN_LINKS,
+    TARGET_MEMORY,
+)
+from .metrics import (
+    LinkKind,
+    LinkLoad,
+    endpoint_bytes,
+    horizon_ps,
+    is_uplink,
+    link_kinds,
+    link_load,
+    mean_of_used,
+    plane_bytes,
+    stage_shares,
+    utilisation,
+)
 from .result import STAGE_LABELS, Result, Stage, Status
 
 BOUND_REACHED = 0.90  # own: a run within 10 % of its bound is limited by what binds the bound
 UNEVEN = 1.25  # own: a port with 25 % more than the mean is worth a name
+BUSY = 0.80  # own: a link between leaf and spine that is busy so much of the run is why others wait
 IDLE = 0.50  # own: when no link is busy half of the time, waiting for each other limits, not capacity
 FULL_FRAMES = 0.75  # own: frames that are mostly full gain from a larger frame_max
 LARGE_FRAME_MAX = 4160  # smallest frame_max whose packets carry the profile's most, 4096 B
@@ -37,6 +59,8 @@ class Cause(Enum):
     SOURCE = "source ports"
     SINK = "sink ports"
     PLANE = "planes"
+    UPLINK = "leaf uplinks"
+    DOWN_LINK = "spine down-links"
     MEMORY = "target memory"
     CHAIN = "dependency chain"
     LATENCY = "latency"
@@ -58,9 +82,13 @@ _CAUSE_OF_CUT = {
     SOURCE_PORTS: Cause.SOURCE,
     SINK_PORTS: Cause.SINK,
     PLANES: Cause.PLANE,
+    LEAF_UPLINKS: Cause.UPLINK,
+    SPINE_DOWN_LINKS: Cause.DOWN_LINK,
     TARGET_MEMORY: Cause.MEMORY,
     DEPENDENCY_CHAIN: Cause.CHAIN,
 }
+_KIND_OF_CAUSE = {Cause.UPLINK: LinkKind.UPLINK, Cause.DOWN_LINK: LinkKind.DOWN_LINK}
+_CAUSE_OF_KIND = {kind: cause for cause, kind in _KIND_OF_CAUSE.items()}
 WAITING = frozenset(_CAUSE_OF_WAIT)
 """Stages in which a frame waits for others; the rest is its way itself."""
 
@@ -118,7 +146,7 @@ def find_limit(result: Result) -> Limit:
         most = f"most: {STAGE_LABELS[largest]}, {percent(shares[largest], 0)}"
         text = f"latency: fixed latencies take {percent(fixed, 0)} of the time of a frame ({most})"
         return Limit(Cause.LATENCY, f"{text}; {idle}" if busiest.utilisation < IDLE else text, False)
-    cause = _CAUSE_OF_WAIT[stage]
+    cause = _second_tier(result) or _CAUSE_OF_WAIT[stage]
     text = f"{STAGE_LABELS[stage]}: {percent(waits[stage], 0)} of the time of a frame{_evidence(result, cause)}"
     if busiest.utilisation < IDLE and cause in (Cause.SOURCE, Cause.SINK) and len(result.graph.succ):
         return Limit(
@@ -130,6 +158,18 @@ def find_limit(result: Result) -> Limit:
 def _cause_of_cut(cut: str) -> Cause:
     """Return the kind of a cut by its name; a name may say more, such as ``sink ports of GPU 12``."""
     return next((cause for name, cause in _CAUSE_OF_CUT.items() if cut.startswith(name)), Cause.OTHER_CUT)
+
+
+def _second_tier(result: Result) -> Cause | None:
+    """Return UPLINK or DOWN_LINK when the busiest link of all joins leaf and spine, None otherwise.
+
+    Frames that wait for it stand in leaves, and then, for want of credits, in GPUs: the stage alone does not tell.
+    """
+    if not result.fabric.two_tier:
+        return None
+    loads = utilisation(result)
+    port = int(np.argmax(loads))
+    return _CAUSE_OF_KIND.get(LinkKind(int(link_kinds(result.fabric)[port]))) if loads[port] >= BUSY else None
 
 
 def _hot_side(result: Result) -> Cause | None:
@@ -153,12 +193,14 @@ def _evidence(result: Result, cause: Cause) -> str:
         moved, verb = (sent, "send") if cause is Cause.SOURCE else (received, "receive")
         mean = mean_of_used(moved)
         gpu = int(np.argmax(moved))
-        up = is_uplink(fabric)
-        loads = utilisation(result)[up if cause is Cause.SOURCE else ~up]
+        kind = LinkKind.FROM_GPU if cause is Cause.SOURCE else LinkKind.TO_GPU
+        loads = utilisation(result)[link_kinds(fabric) == kind]
         busy = float(loads[loads > 0].mean()) if (loads > 0).any() else 0.0
         if mean > 0 and moved[gpu] >= UNEVEN * mean:
             return f"; GPU {gpu}'s ports {verb} {moved[gpu] / mean:.1f}x the mean"
         return f"; GPUs {verb} alike, their links are {percent(busy, 0)} busy"
+    if cause in _KIND_OF_CAUSE:
+        return _tier_evidence(result, cause)
     if cause is Cause.PLANE:
         moved = plane_bytes(result)
         plane, mean = int(np.argmax(moved)), mean_of_used(moved)
@@ -173,6 +215,19 @@ def _evidence(result: Result, cause: Cause) -> str:
     return ""
 
 
+def _tier_evidence(result: Result, cause: Cause) -> str:
+    load = _busiest(result, _KIND_OF_CAUSE[cause])
+    ratio = oversubscription_text(plane_shape(result.fabric.spec))
+    if load.ratio >= UNEVEN:
+        return f"; {load.name} carries {load.ratio:.1f}x the mean of its kind; leaves are {ratio}"
+    return f"; they are loaded alike, the busiest is {percent(load.utilisation, 0)} busy; leaves are {ratio}"
+
+
+def _busiest(result: Result, kind: LinkKind) -> LinkLoad:
+    of_kind = link_kinds(result.fabric) == kind
+    return link_load(result, int(np.argmax(np.where(of_kind, result.ports.wire_bytes, -1))))
+
+
 def suggest(result: Result, limit: Limit) -> Suggestion:
     """Return the next thing to try for a limit."""
     spec, cause = result.fabric.spec, limit.cause
@@ -184,6 +239,8 @@ def suggest(result: Result, limit: Limit) -> Suggestion:
         return Suggestion("the planes are loaded unevenly; spread every message over all of them", ("run.spray=round_robin",))
     if cause in (Cause.SOURCE, Cause.SINK):
         return _suggest_for_ports(result, cause)
+    if cause in _KIND_OF_CAUSE:
+        return _suggest_for_tier(result, cause)
     if cause is Cause.MEMORY:
         bandwidth = spec.endpoints.memory.bandwidth_Bps
         return Suggestion("faster target memory", (f"fabric.gpus.memory.bandwidth={2 * bandwidth // 10**9}GB/s",))
@@ -200,6 +257,23 @@ def suggest(result: Result, limit: Limit) -> Suggestion:
     if cause is Cause.LATENCY:
         return _suggest_for_latency(result)
     return Suggestion("compare with another setting of the part that binds")
+
+
+def _suggest_for_tier(result: Result, cause: Cause) -> Suggestion:
+    """Uneven links first, then what is oversubscribed; a plane that is neither is as full as the GPUs' ports."""
+    spec, shape = result.fabric.spec, plane_shape(result.fabric.spec)
+    spine = spec.switches.spine
+    if shape.links > 1 and cause is Cause.DOWN_LINK and down_link_unevenness(shape, result.fabric.uplinks) >= UNEVEN:
+        text = f"one link from each spine to each leaf: the routing rule does not spread traffic evenly over {shape.links}"
+        return Suggestion(text, (f"fabric.spine.count={shape.uplinks}",))
+    if _busiest(result, _KIND_OF_CAUSE[cause]).ratio >= UNEVEN:
+        return Suggestion("the links of this tier are loaded unevenly; spread every message over all paths", ("run.spray=round_robin",))
+    if shape.oversubscription > 1 and spine is not None:
+        wide = derive(shape.endpoints, shape.endpoint_ports, spec.switches.radix, spine.radix)
+        keys = ("fabric.switches.leaves", "fabric.switches.uplinks", "fabric.spine.count")
+        values = (wide.leaves, wide.uplinks, wide.spines)
+        return Suggestion("a non-blocking plane", tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True)))
+    return _suggest_for_ports(result, Cause.SOURCE if cause is Cause.UPLINK else Cause.SINK)
 
 
 def _planes_uneven(result: Result) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
+from ..fabric.tiers import plane_shape
 from ..protocol.profile import ACK_FRAME_BYTES, ORDERED_SET_BYTES, WIRE_EXTRA_BYTES, Kind
 from ..workload.graph import Group
 from .result import Result, Stage, Status
@@ -16,6 +18,15 @@ F8 = NDArray[np.float64]
 I8 = NDArray[np.int64]
 
 _PS_PER_S = 10**12
+
+
+class LinkKind(IntEnum):
+    """Where a directed port leads; loads are compared within a kind."""
+
+    FROM_GPU = 0
+    TO_GPU = 1
+    UPLINK = 2  #: leaf to spine
+    DOWN_LINK = 3  #: spine to leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class GroupMetrics:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """One directed port. ``utilisation`` = wire time / run time, ``ratio`` = bytes / mean of the used ports of its direction."""
+    """One directed port. ``utilisation`` = wire time / run time, ``ratio`` = bytes / mean of the used ports of its kind."""
 
     port: int
     name: str
@@ -147,23 +158,34 @@ def overall_bandwidth_Bps(result: Result, groups: tuple[GroupMetrics, ...]) -> t
 
 
 def node_name(fabric: Fabric, node: int) -> str:
-    """Return ``GPU 12`` or ``switch plane 3``."""
+    """Return ``GPU 12``, ``switch plane 3``, or in two tiers ``plane 3 leaf 0`` and ``plane 3 spine 1``."""
     if node < fabric.endpoints:
         return f"GPU {node}"
-    plane = int(fabric.port_plane[fabric.node_first_port[node]])
-    return f"switch plane {plane}"
+    if not fabric.two_tier:
+        return f"switch plane {node - fabric.endpoints}"
+    shape = plane_shape(fabric.spec)
+    plane, place = divmod(node - fabric.endpoints, shape.switches)
+    return f"plane {plane} " + (f"leaf {place}" if place < shape.leaves else f"spine {place - shape.leaves}")
 
 
 def port_name(fabric: Fabric, port: int) -> str:
-    """Return the name of a directed port, such as ``switch plane 3 -> GPU 12``; the GPU's port is named where several fit."""
+    """Return the name of a directed port, such as ``switch plane 3 -> GPU 12``; the GPU's port is named where several fit.
+
+    Between leaf and spine the uplink is named where several join them: ``plane 0 leaf 3 uplink 17 -> spine 1``.
+    """
     node = int(fabric.port_node[port])
     peer_port = int(fabric.port_peer[port])
     peer = int(fabric.port_node[peer_port])
     source, target = node_name(fabric, node), node_name(fabric, peer)
+    if min(node, peer) >= fabric.endpoints:
+        leaf, leaf_port = (node, port) if fabric.node_tier[node] == 0 else (peer, peer_port)
+        several = f" uplink {leaf_port - int(fabric.node_first_uplink[leaf])}" if plane_shape(fabric.spec).links > 1 else ""
+        target = target.split(" ", 2)[2]  # the plane is said once
+        return f"{source}{several} -> {target}" if leaf == node else f"{source} -> {target}{several}"
     gpu, gpu_port = (node, port) if node < fabric.endpoints else (peer, peer_port)
     first, count = int(fabric.node_first_port[gpu]), int(fabric.node_ports[gpu])
     planes = fabric.port_plane[first : first + count]
-    if gpu < fabric.endpoints and int(np.count_nonzero(planes == fabric.port_plane[gpu_port])) > 1:
+    if int(np.count_nonzero(planes == fabric.port_plane[gpu_port])) > 1:
         label = f"{node_name(fabric, gpu)} port {gpu_port - first}"
         return f"{label} -> {target}" if gpu == node else f"{source} -> {label}"
     return f"{source} -> {target}"
@@ -183,6 +205,13 @@ def is_uplink(fabric: Fabric) -> NDArray[np.bool_]:
     return np.asarray(fabric.port_node < fabric.endpoints)
 
 
+def link_kinds(fabric: Fabric) -> NDArray[np.int8]:
+    """Return the `LinkKind` of each directed port; shape (ports,)."""
+    here, there = fabric.node_tier[fabric.port_node], fabric.node_tier[fabric.port_node[fabric.port_peer]]
+    kinds = np.where(here < there, np.where(here < 0, LinkKind.FROM_GPU, LinkKind.UPLINK), LinkKind.DOWN_LINK)
+    return np.where(there < 0, LinkKind.TO_GPU, kinds).astype(np.int8)
+
+
 def mean_of_used(values: I8) -> float:
     """Return the mean of what is not 0: GPUs and links that take no part say nothing about balance. 0 when nothing is used."""
     used = values[values > 0]
@@ -191,8 +220,8 @@ def mean_of_used(values: I8) -> float:
 
 def link_load(result: Result, port: int) -> LinkLoad:
     """Return the load of one directed port."""
-    up = is_uplink(result.fabric)
-    peers = result.ports.wire_bytes[up == up[port]]
+    kinds = link_kinds(result.fabric)
+    peers = result.ports.wire_bytes[kinds == kinds[port]]
     mean = mean_of_used(peers)
     wire = int(result.ports.wire_bytes[port])
     return LinkLoad(
