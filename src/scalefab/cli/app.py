@@ -236,6 +236,26 @@ def catalogue_command(
     return catalogue(json_wanted=json)
 
 
+fabric_app = typer.Typer(name="fabric", help="What a scenario's network is made of, without running it.", no_args_is_help=True)
+app.add_typer(fabric_app)
+
+
+@fabric_app.command("draw", epilog=_EPILOG, short_help="Draw how GPUs and switches are cabled, as SVG.")
+def fabric_draw(
+    file: _File,
+    overrides: _Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE.svg", help="Where to write the drawing; default: stdout.", show_default=False),
+    ] = None,
+) -> int:
+    """Draw the wiring of a scenario as SVG: planes and GPUs, or leaves, spines and GPUs. Nothing is run."""
+    from .fabric import draw_fabric
+
+    with _interruptible():
+        return draw_fabric(file, overrides or (), out=out)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""
