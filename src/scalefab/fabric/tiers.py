@@ -87,7 +87,7 @@ def oversubscription_text(shape: PlaneShape) -> str:
 
 
 def planes_text(spec: FabricSpec) -> str:
-    """Return what the planes are made of, for people, such as ``"8 switch planes"`` or ``"1 plane of 32 leaves and 32 spines"``."""
+    """Return what the planes are made of, for people: ``"8 switch planes"``, ``"1 plane of 32 leaves and 32 spines, ..."``."""
     planes, shape = spec.switches.planes, plane_shape(spec)
     if not shape.spines:
         return f"{planes} switch plane{'' if planes == 1 else 's'}"

@@ -34,3 +34,19 @@ def leaf_uplink(dst: Any, uplink: Any, uplinks: int) -> Any:
 def spine_link(dst: Any, uplink: Any, uplinks: int, links: int) -> Any:
     """Return which of its ``links`` links to the destination's leaf a spine sends a frame to; ``uplinks`` = n of a leaf."""
     return ((dst + uplink) // uplinks) % links
+
+
+def sprayed_place(turn: Any, ports: Any, uplinks: int) -> Any:
+    """Return the path index that round robin takes in its turn: ports first, then uplink ids.
+
+    Path ids count uplinks fastest; taken in that order, a message of a few packets would leave by one port (own). In a single
+    tier the turn is the path index.
+
+    Parameters
+    ----------
+    turn
+        0 .. ports x uplinks - 1.
+    ports, uplinks
+        Ports of the pair, uplink ids.
+    """
+    return turn % ports * uplinks + turn // ports

@@ -47,8 +47,9 @@ def make_maps(result: Result) -> tuple[TierMap, TierMap] | None:
     if not fabric.two_tier:
         return None
     shape, loads = plane_shape(fabric.spec), utilisation(result)
-    up = np.flatnonzero(link_kinds(fabric) == LinkKind.UPLINK).reshape(fabric.planes, shape.leaves, shape.links, shape.spines)
-    up = up.swapaxes(2, 3).reshape(fabric.planes, shape.leaves, shape.uplinks)
+    uplinks = np.flatnonzero(link_kinds(fabric) == LinkKind.UPLINK)  # by plane, leaf, link of a spine, spine
+    by_link = uplinks.reshape(fabric.planes, shape.leaves, shape.links, shape.spines)
+    up = by_link.swapaxes(2, 3).reshape(fabric.planes, shape.leaves, shape.uplinks)
     down = fabric.port_peer[up].astype(np.int64)
     return TierMap("leaf uplinks", up, loads[up]), TierMap("spine down-links", down, loads[down])
 
@@ -64,7 +65,7 @@ def map_height(tiers: TierMap) -> float:
 
 
 def _band_height(tiers: TierMap) -> float:
-    planes, _, uplinks = tiers.load.shape
+    planes, uplinks = len(tiers.load), int(tiers.load.shape[2])
     wanted = min(_BAND[1], 4.0 * ceil(uplinks / links_a_cell(tiers)))
     return max(_BAND[0], min(wanted, _MOST_BANDS / planes - _GAP))
 
@@ -78,7 +79,9 @@ def map_svg(result: Result, tiers: TierMap) -> str:
     parts = [_heading(tiers)]
     for plane in range(planes):
         top = _TOP + plane * (band + _GAP)
-        parts.append(f'<text class="t2" x="{_LEFT - 8:.0f}" y="{top + band / 2:.1f}" dy=".35em" text-anchor="end">plane {plane}</text>')
+        parts.append(
+            f'<text class="t2" x="{_LEFT - 8:.0f}" y="{top + band / 2:.1f}" dy=".35em" text-anchor="end">plane {plane}</text>'
+        )
         for leaf in range(leaves):
             for row in range(rows):
                 some = slice(row * together, min(uplinks, (row + 1) * together))

@@ -24,6 +24,7 @@ _FRAME_BYTES = 64  # whose idle time is told
 _STYLE = (
     ".box{fill:var(--panel);stroke:var(--soft);stroke-width:1}.wire{stroke:var(--bar);stroke-width:1;opacity:.28}"
     ".way{stroke:var(--accent);stroke-width:2.5;fill:none}.on{stroke:var(--accent);stroke-width:2}.mid{text-anchor:middle}"
+    ".small{font-size:10px}.over{paint-order:stroke;stroke:var(--paper);stroke-width:6px;stroke-linejoin:round}"
 )
 
 
@@ -63,12 +64,14 @@ class _Row:
             middle = self.left + (box + 0.5) * self.pitch
             style = "box on" if box in outlined else "box"
             parts.append(
-                f'<rect class="{style}" x="{middle - width / 2:.1f}" y="{self.y:.0f}" width="{width:.1f}" height="{_BOX:.0f}" rx="3"/>'
+                f'<rect class="{style}" x="{middle - width / 2:.1f}" y="{self.y:.0f}" '
+                f'width="{width:.1f}" height="{_BOX:.0f}" rx="3"/>'
             )
             if box % step == 0:
-                parts.append(
-                    f'<text class="t2 mid" x="{middle:.1f}" y="{self.y + _BOX / 2:.0f}" dy=".35em">{box * self.together * self.number}</text>'
-                )
+                number = str(box * self.together * self.number)
+                size = " small" if 9 * len(number) > width else ""
+                y = self.y + _BOX / 2
+                parts.append(f'<text class="t2 mid{size}" x="{middle:.1f}" y="{y:.0f}" dy=".35em">{number}</text>')
         return "".join(parts)
 
 
@@ -117,7 +120,7 @@ def _joined(above: _Row, below: _Row) -> str:
 
 def _caption(row: _Row, what: str, x: float, y: float) -> str:
     each = f", {row.together} a box" if row.together > 1 else ""
-    return f'<text class="t3" x="{x:.0f}" y="{y:.0f}">{escape(what + each)}</text>'
+    return f'<text class="t3 over" x="{x:.0f}" y="{y:.0f}">{escape(what + each)}</text>'
 
 
 def _single_tier(fabric: Fabric) -> tuple[str, float]:
@@ -142,14 +145,16 @@ def _two_tiers(fabric: Fabric) -> tuple[str, float]:
     spec, shape = fabric.spec, plane_shape(fabric.spec)
     switches, spine = spec.switches, spec.switches.spine
     name, radix = (spine.name, spine.radix) if spine is not None else ("", 0)
-    spines, leaves, gpus = _Row(shape.spines, 140), _Row(shape.leaves, 350), _Row(shape.leaves, 440, shape.leaf_endpoints)
+    spines, leaves, gpus = _Row(shape.spines, 140), _Row(shape.leaves, 350), _Row(shape.leaves, 434, shape.leaf_endpoints)
     _, spine_number = _way_up(fabric)
     end = shape.leaves - 1
     way = (
         f"M{gpus.middle(0):.1f} {gpus.y}V{leaves.y}L{spines.middle(spine_number):.1f} {spines.y + _BOX}"
         f"L{leaves.middle(end):.1f} {leaves.y + _BOX}V{gpus.y}"
     )
-    hanging = "".join(_line(x, leaves.y + _BOX, x, gpus.y) for x in (leaves.middle(i * leaves.together) for i in range(leaves.boxes)))
+    hanging = "".join(
+        _line(x, leaves.y + _BOX, x, gpus.y) for x in (leaves.middle(i * leaves.together) for i in range(leaves.boxes))
+    )
     several = f", {shape.links} links to each leaf" if shape.links > 1 else ", one link to each leaf"
     planes = "" if fabric.planes == 1 else f" One plane is drawn, all {fabric.planes} are alike."
     body = (
@@ -168,8 +173,8 @@ def _two_tiers(fabric: Fabric) -> tuple[str, float]:
         + _caption(
             leaves,
             f"Leaves ({switches.name}): {shape.down} ports to GPUs, {shape.uplinks} up, of {switches.radix}",
-            _MARGIN,
-            leaves.y - 14,
+            90,  # right of the marked way
+            leaves.y + _BOX + 34,
         )
         + _caption(leaves, f"GPUs, {shape.leaf_endpoints} a leaf, the first one's number in the box", _MARGIN, gpus.y + _BOX + 22)
     )

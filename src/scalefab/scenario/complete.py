@@ -175,6 +175,8 @@ def _spine(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str
             result.silent |= {(*path, key) for key in ("ports", "latency", "buffer")}
         elif "ports" in switches:
             _put(result, (*path, "ports"), switches["ports"], Origin("default", "follows fabric.switches.ports"))
+        else:
+            result.silent.add((*path, "ports"))
     _section(result, "spine", "switches", marks)
     _switch_ports(result, "spine", spine, "switches", switches)
     _buffer(result, spine, "spine")
@@ -187,9 +189,7 @@ def _spine(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str
     _plane(result, gpus, switches, spine)
 
 
-def _plane(
-    result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any] | None, spine: Mapping[str, Any]
-) -> None:
+def _plane(result: Completed, gpus: Mapping[str, Any] | None, switches: dict[str, Any] | None, spine: Mapping[str, Any]) -> None:
     """Fill in leaves, uplinks and spines: the smallest non-blocking plane that what is stated allows."""
     stated = {"leaves": (switches or {}).get("leaves"), "uplinks": (switches or {}).get("uplinks"), "spines": spine.get("count")}
     needed = [(gpus or {}).get(key) for key in ("count", "stacks", "ports_per_stack")]

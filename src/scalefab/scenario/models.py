@@ -102,13 +102,22 @@ class Switches(Model):
     latency: TimePs = Field(description="First bit in to first bit out, the switch's own PHYs and FEC inside.")
     buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
     leaves: int | None = Field(
-        None, ge=2, le=1024, description="Leaves of a plane, beside 'spine'; default: as few as have an uplink for every port down."
+        None,
+        ge=2,
+        le=1024,
+        description="Leaves of a plane, beside 'spine'; default: as few as have an uplink for every port down.",
     )
     uplinks: int | None = Field(
-        None, ge=1, le=4096, description="Ports of a leaf that go to spines; default: one for every port down, so no oversubscription."
+        None,
+        ge=1,
+        le=4096,
+        description="Ports of a leaf that go to spines; default: one for every port down, so no oversubscription.",
     )
     uplink_paths: int | None = Field(
-        None, ge=1, le=16, description="Uplink ids that traffic between two GPUs is spread over; default: all uplinks, at most 16."
+        None,
+        ge=1,
+        le=16,
+        description="Uplink ids that traffic between two GPUs is spread over; default: all uplinks, at most 16.",
     )
 
 
@@ -141,7 +150,9 @@ class Spine(Model):
     port_rate: PortRate = Field(description="Line rate of a port; default: that of the leaves.")
     latency: TimePs = Field(description="First bit in to first bit out, the spine's own PHYs and FEC inside.")
     buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
-    cables: Cables = Field(default_factory=lambda: Cables(), description="Cables between leaves and spines; default: as all others.")
+    cables: Cables = Field(
+        default_factory=lambda: Cables(), description="Cables between leaves and spines; default: as all others."
+    )
 
 
 class Cbfc(Model):

@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from ..fabric.tiers import derive, down_link_unevenness, oversubscription_text, plane_shape
 from ..protocol.profile import (
     FCS_BYTES,
     HEADER_BYTES,
@@ -15,7 +16,6 @@ from ..protocol.profile import (
     WIRE_EXTRA_BYTES,
     Kind,
 )
-from ..fabric.tiers import derive, down_link_unevenness, oversubscription_text, plane_shape
 from ..units import format_rate, format_time
 from ..workload.bounds import (
     DEPENDENCY_CHAIN,
@@ -146,7 +146,12 @@ def find_limit(result: Result) -> Limit:
         most = f"most: {STAGE_LABELS[largest]}, {percent(shares[largest], 0)}"
         text = f"latency: fixed latencies take {percent(fixed, 0)} of the time of a frame ({most})"
         return Limit(Cause.LATENCY, f"{text}; {idle}" if busiest.utilisation < IDLE else text, False)
-    cause = _second_tier(result) or _CAUSE_OF_WAIT[stage]
+    tier = _second_tier(result)
+    if tier is not None:
+        where = _tier_evidence(result, tier).removeprefix("; ")
+        text = f"{tier.value}: {where}; {STAGE_LABELS[stage]}: {percent(waits[stage], 0)} of the time of a frame"
+        return Limit(tier, text, False)
+    cause = _CAUSE_OF_WAIT[stage]
     text = f"{STAGE_LABELS[stage]}: {percent(waits[stage], 0)} of the time of a frame{_evidence(result, cause)}"
     if busiest.utilisation < IDLE and cause in (Cause.SOURCE, Cause.SINK) and len(result.graph.succ):
         return Limit(
@@ -267,7 +272,9 @@ def _suggest_for_tier(result: Result, cause: Cause) -> Suggestion:
         text = f"one link from each spine to each leaf: the routing rule does not spread traffic evenly over {shape.links}"
         return Suggestion(text, (f"fabric.spine.count={shape.uplinks}",))
     if _busiest(result, _KIND_OF_CAUSE[cause]).ratio >= UNEVEN:
-        return Suggestion("the links of this tier are loaded unevenly; spread every message over all paths", ("run.spray=round_robin",))
+        return Suggestion(
+            "the links of this tier are loaded unevenly; spread every message over all paths", ("run.spray=round_robin",)
+        )
     if shape.oversubscription > 1 and spine is not None:
         wide = derive(shape.endpoints, shape.endpoint_ports, spec.switches.radix, spine.radix)
         keys = ("fabric.switches.leaves", "fabric.switches.uplinks", "fabric.spine.count")

@@ -96,7 +96,7 @@ def find_focus(result: Result) -> Focus | None:
 def load_by_gpu(result: Result, direction: Direction) -> F8:
     """Return the share of a GPU's line rate that its links use in a direction, by time bin; shape (GPUs, bins)."""
     fabric = result.fabric
-    out = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.paths)
+    out = np.flatnonzero(is_uplink(fabric)).reshape(fabric.endpoints, fabric.endpoint_ports)
     ports = out if direction is Direction.OUT else fabric.port_peer[out].astype(np.int64)
     bin_s = result.link_load_bin_ps / 1e12
     if bin_s <= 0:

@@ -16,6 +16,7 @@ from ..protocol.llr import CTLOS_SPACING_BYTES
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
+from ..protocol.tiers import sprayed_place
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from . import records as rec
@@ -145,7 +146,7 @@ def _message_shares(graph: OperationGraph, ids: I8, base: I8, n: I8, mtu: int) -
 
 
 def _bulk_shares(
-    graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray, mtu: int
+    graph: OperationGraph, ids: I8, units: I8, first: I8, paths: I8, spray: Spray, mtu: int, uplinks: int
 ) -> tuple[I8, I8, I8, I8, I8]:
     """VC 2: packets go by the policy; returns op, path, index, stride, count."""
     n, base, total = paths[ids], first[ids], units[ids]
@@ -159,7 +160,8 @@ def _bulk_shares(
         stride = np.where(n[owner] > 1, 0, 1)
         return ids[owner], base[owner] + (offset[owner] + j) % n[owner], np.zeros_like(owner), stride, total[owner]
     owner, j = _expand(np.minimum(n, total))
-    path = base[owner] + np.remainder(j + offset[owner], n[owner], dtype=np.int64)
+    turn = np.remainder(j + offset[owner], n[owner], dtype=np.int64)
+    path = base[owner] + sprayed_place(turn, n[owner] // uplinks, uplinks)
     rounds = total[owner] // n[owner]
     count: I8 = rounds + ((j - rounds) % n[owner] < total[owner] - rounds * n[owner])
     return ids[owner], path, j, n[owner], count
@@ -174,8 +176,8 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     gets = np.flatnonzero(graph.kind == Kind.GET)
     request_units = np.where(graph.kind == Kind.GET, parts, units)
     a_op, a_path, a_index, a_count = _lsu_shares(graph, vc0, request_units, first, paths)
-    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray, mtu)
-    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray, mtu)
+    b_op, b_path, b_index, b_stride, b_count = _bulk_shares(graph, vc2, units, first, paths, spray, mtu, fabric.uplinks)
+    c_op, c_path, c_index, c_stride, c_count = _bulk_shares(graph, gets, units, first, paths, spray, mtu, fabric.uplinks)
     op = np.concatenate([a_op, b_op, c_op])
     answer = np.concatenate([np.zeros(len(a_op) + len(b_op), np.int64), np.ones(len(c_op), np.int64)])
     order = np.lexsort((np.arange(len(op)), answer, op)) if len(a_op) or len(c_op) else np.arange(len(op))

@@ -145,7 +145,7 @@ def _row_text(row: int) -> str:
 
 
 def _endpoint_table(fabric: Fabric) -> I8:
-    """Return what the compiled cuts read of each endpoint, shape (endpoints, ENDPOINT_COLUMNS); its ports and leaves are alike."""
+    """Return what the compiled cuts read of each endpoint, shape (endpoints, ENDPOINT_COLUMNS); ports and leaves are alike."""
     from . import chains
 
     n = fabric.endpoints

@@ -1,9 +1,9 @@
 """Earliest times, compiled: how long an operation takes at least on an idle fabric, and when it can be ready at the earliest.
 
 An idle operation: endpoint TX, its bytes over all ports that it can use, links, switches (three between leaves), endpoint RX,
-memory; and the way back if it is answered (profile section 7). An operation that waits for several others is ready no earlier than the last of them,
-and no earlier than all their bytes could leave each source and reach each target: so a phase behind a JOIN begins after the port
-cuts of the phase before, GPU by GPU, and after those of its leaves.
+memory; and the way back if it is answered (profile section 7). An operation that waits for several others is ready no earlier
+than the last of them, and no earlier than all their bytes could leave each source and reach each target: so a phase behind a
+JOIN begins after the port cuts of the phase before, GPU by GPU, and after those of its leaves.
 """
 
 from __future__ import annotations
@@ -240,10 +240,14 @@ def earliest(
                             ins += 1
         for k in range(outs):
             x = out_seen[k]
-            t = max(t, out_least[x] + fixed + (_leaf_ps(out_book[x], e) if x >= endpoints else _ports_ps(out_book[x], e, x, UP_NUM)))
+            t = max(
+                t, out_least[x] + fixed + (_leaf_ps(out_book[x], e) if x >= endpoints else _ports_ps(out_book[x], e, x, UP_NUM))
+            )
         for k in range(ins):
             x = in_seen[k]
-            t = max(t, in_least[x] + fixed + (_leaf_ps(in_book[x], e) if x >= endpoints else _ports_ps(in_book[x], e, x, DOWN_NUM)))
+            t = max(
+                t, in_least[x] + fixed + (_leaf_ps(in_book[x], e) if x >= endpoints else _ports_ps(in_book[x], e, x, DOWN_NUM))
+            )
         ready[v] = t
         if kind[v] != JOIN:
             row[v] += 1
