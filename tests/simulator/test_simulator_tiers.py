@@ -12,7 +12,7 @@ from scalefab.protocol.tiers import sprayed_place
 from scalefab.scenario import parse_scenario
 from scalefab.scenario.scenario import Scenario
 from scalefab.simulator.advice import Cause
-from scalefab.simulator.metrics import LinkKind, link_kinds, port_name
+from scalefab.simulator.metrics import LinkKind, link_kinds, plane_bytes, port_name
 from scalefab.simulator.result import Result, Status
 from scalefab.simulator.run import simulate
 from scalefab.simulator.verdict import judge
@@ -172,3 +172,9 @@ def test_turns_take_every_path_once_and_ports_first() -> None:
     assert sorted(places.tolist()) == list(range(128))
     assert (places[:8] // 16).tolist() == list(range(8))
     assert sprayed_place(np.arange(8), 8, 1).tolist() == list(range(8))
+
+
+def test_short_messages_of_all_pairs_spread_over_planes() -> None:
+    """One packet a pair: no plane may carry much more than the others."""
+    moved = plane_bytes(run("all_to_all: {bytes_per_pair: 1984B}", stacks=8))
+    assert len(moved) == 8 and moved.max() < 1.25 * moved.mean()

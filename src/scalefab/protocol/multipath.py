@@ -17,7 +17,9 @@ class Spray(IntEnum):
     """Policy of VC 2, per operation; the numbers stand in compiled code."""
 
     HASH = 0  #: the whole message on the path of its address
-    ROUND_ROBIN = 1  #: packet i on path (i + i div n + offset) mod n, offset going on from the pair's operation before
+    #: packet i in turn (i + i div n + offset) mod n, offset going on from the pair's operation before, at first its hash;
+    #: turns take ports before uplink ids (`tiers.sprayed_place`)
+    ROUND_ROBIN = 1
     LEAST_QUEUED = 2  #: whichever path's port is free first takes the next packet
     SINGLE = 3  #: the first live path
 

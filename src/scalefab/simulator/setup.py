@@ -154,7 +154,9 @@ def _bulk_shares(
         return _message_shares(graph, ids, base, n, mtu)
     if spray is Spray.SINGLE or bool((n == 1).all()):
         return ids, base, np.zeros_like(ids), np.ones_like(ids), total
-    offset = _pair_offsets(graph, ids, total) % n
+    # each pair starts at a path of its own: short messages of all pairs would else share the first paths
+    start = page_hashes(graph.src[ids].astype(np.int64) << PAGE_BITS, graph.dst[ids].astype(np.int64)) * n >> 16
+    offset = (_pair_offsets(graph, ids, total) + start) % n
     if spray is Spray.LEAST_QUEUED:
         owner, j = _expand(n)
         stride = np.where(n[owner] > 1, 0, 1)
