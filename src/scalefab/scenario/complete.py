@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import InputError, Problem
 from ..fabric import catalogue
-from ..fabric.timing import PORT_RATES_BPS
 from ..fabric.tiers import derive, most_uplink_paths
+from ..fabric.timing import PORT_RATES_BPS
 from ..units import parse_rate_bps
 from .paths import KeyPath, Marks, near_miss
 from .problems import problem_at, shown
