@@ -21,7 +21,7 @@ _FROM_PRESET = {
 """What must be written where no preset gives it."""
 
 _EITHER = {"AllToAll": ("size", "bytes_per_pair")}
-_INSTEAD = {"Cables": ("delay", ("length", "medium"))}
+_INSTEAD = {"Cables": ("delay", ("length", "medium")), "SpineCables": ("delay", ("length", "medium"))}
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _finish(model: dict[str, Any], key: str, known: dict[str, Setting], definiti
         if setting.example and not setting.example.startswith(("required", "none", "the ")):
             schema["examples"] = [_value(setting.example, setting)]
         if path.endswith("preset"):
-            schema["examples"] = list(catalogue.names()[path.split(".")[1]])
+            schema["examples"] = list(catalogue.names()["gpus" if path == "fabric.gpus.preset" else "switches"])
     required = [name for name in model.get("required", ()) if _must(f"{key}.{name}" if key else name, known)]
     model.pop("required", None)
     if required:
