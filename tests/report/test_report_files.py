@@ -38,6 +38,7 @@ JSON_KEYS = [
     "frames",
     "ack_frames",
     "cf_updates",
+    "llr_ack_sets",
     "data_bytes",
     "wire_bytes",
     "payload_efficiency",

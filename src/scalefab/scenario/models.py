@@ -141,6 +141,10 @@ class Cables(Model):
         return self
 
 
+class SpineCables(Cables):
+    """Cables between leaves and spines: their length and medium, or the delay of a whole link; default: as all others."""
+
+
 class Spine(Model):
     """The second tier: spines that join the leaves of a plane."""
 
@@ -150,9 +154,7 @@ class Spine(Model):
     port_rate: PortRate = Field(description="Line rate of a port; default: that of the leaves.")
     latency: TimePs = Field(description="First bit in to first bit out, the spine's own PHYs and FEC inside.")
     buffer: PositiveSize = Field(description="Ingress buffer per VC and port; default by port rate.")
-    cables: Cables = Field(
-        default_factory=lambda: Cables(), description="Cables between leaves and spines; default: as all others."
-    )
+    cables: SpineCables = Field(default_factory=lambda: SpineCables(), description="Cables between leaves and spines.")
 
 
 class Cbfc(Model):

@@ -21,7 +21,7 @@ _FROM_PRESET = {
 """What must be written where no preset gives it."""
 
 _EITHER = {"AllToAll": ("size", "bytes_per_pair")}
-_INSTEAD = {"Cables": ("delay", ("length", "medium"))}
+_INSTEAD = {"Cables": ("delay", ("length", "medium")), "SpineCables": ("delay", ("length", "medium"))}
 
 
 def scenario_schema() -> dict[str, Any]:
