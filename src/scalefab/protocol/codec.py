@@ -205,7 +205,7 @@ def _transaction_bytes(transaction: Transaction, vc: int, mtu: int, at: int) -> 
         raise WireError(fault.reason, fault.field, at + _OFFSETS[fault.field], fault.message)
     wanted = body_parts(row, th.length, th.last, th.kind)
     if [len(part) for part in transaction.parts] != [size for _, size in wanted]:
-        text = f"{row.opcode.name} has ({', '.join(f'{p.name} {n} B' for p, n in wanted) or 'none'}), "
+        text = f"{row.name} has ({', '.join(f'{p.name} {n} B' for p, n in wanted) or 'none'}), "
         text += f"{[len(part) for part in transaction.parts]} bytes given"
         raise WireError(Reason.BODY, "body", at + row.th.size_bytes, text)
     for (part, size), data in zip(wanted, transaction.parts, strict=True):
@@ -381,7 +381,7 @@ def _transaction(rest: memoryview, row: OpcodeRow, vc: int, mtu: int) -> tuple[T
         return (
             nothing,
             0,
-            Fault(Reason.BODY, "th", f"{row.opcode.name} has a TH of {used} bytes, ICRC comes after {len(rest)}"),
+            Fault(Reason.BODY, "th", f"{row.name} has a TH of {used} bytes, ICRC comes after {len(rest)}"),
             0,
         )
     values = unpack(row.th, rest)
@@ -395,7 +395,7 @@ def _transaction(rest: memoryview, row: OpcodeRow, vc: int, mtu: int) -> tuple[T
     parts: list[bytes] = []
     for part, size in body_parts(row, th.length, th.last, th.kind):
         if len(rest) < used + padded(size):
-            text = f"{row.opcode.name} wants {size} bytes, ICRC comes after {len(rest) - used}"
+            text = f"{row.name} wants {size} bytes, ICRC comes after {len(rest) - used}"
             return nothing, 0, Fault(Reason.BODY, f"body.{part.name}", text), used
         data = bytes(rest[used : used + size])
         fault = _part_fault(part, data, mtu)

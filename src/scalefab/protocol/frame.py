@@ -22,7 +22,7 @@ from .layout import (
     Scope,
 )
 from .opcodes import OPCODES, padded
-from .profile import HEADER_BYTES, ICRC_BYTES, VC_CONTROL, Opcode
+from .profile import HEADER_BYTES, ICRC_BYTES, VC_CONTROL
 
 _FRAME_MAX_LEAST = 128  # below it mtu, (frame_max - 64) rounded down to 64, is 0
 
@@ -132,7 +132,7 @@ class Rh:
 class Th:
     """Transaction header. ``length`` in bytes, 0 where the opcode has none; ``address`` is 0 where TH has only 8 B."""
 
-    opcode: Opcode
+    opcode: int
     length: int = 0
     order: int = Order.RELAXED
     scope: int = Scope.GPU

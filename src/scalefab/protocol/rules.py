@@ -50,7 +50,7 @@ def th_fault(th: Th, row: OpcodeRow, vc: int, mtu: int) -> Fault | None:
     mtu
         Bytes of a full packet.
     """
-    name = row.opcode.name
+    name = row.name
     if vc not in row.vcs:
         return Fault(Reason.VC, "th.opcode", f"{name} does not travel on VC {vc}")
     if th.scope > Scope.SYSTEM:
