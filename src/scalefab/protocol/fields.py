@@ -44,6 +44,8 @@ class Field:
         Named sub-fields, ``bit`` counted from the start of the header too; empty for most.
     sign
         ``signed``: two's complement.
+    limits
+        Smallest and largest value allowed, where that is less than the width holds; checked when sent and on receipt.
     table
         Name of the table of `tables` whose rows name its values (``opcodes``, ``ordered_sets``...), "" for most.
     """
@@ -59,6 +61,7 @@ class Field:
     parts: tuple[Field, ...] = ()
     sign: Literal["unsigned", "signed"] = "unsigned"
     table: str = ""
+    limits: tuple[int, int] | None = None
 
     @property
     def is_reserved(self) -> bool:
@@ -72,13 +75,13 @@ class Field:
 
     @property
     def least(self) -> int:
-        """Smallest value that it can hold."""
-        return self.bias - (1 << self.width >> 1 if self.sign == "signed" else 0)
+        """Smallest value allowed."""
+        return self.limits[0] if self.limits else self.bias - (1 << self.width >> 1 if self.sign == "signed" else 0)
 
     @property
     def most(self) -> int:
-        """Largest value that it can hold."""
-        return self.least + (1 << self.width) - 1
+        """Largest value allowed."""
+        return self.limits[1] if self.limits else self.least + (1 << self.width) - 1
 
 
 @dataclass(frozen=True, slots=True)

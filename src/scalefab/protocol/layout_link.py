@@ -137,7 +137,7 @@ CC_UPDATE = Header(
 CTLOS_FRAME = Header(
     "CTLOS_FRAME",
     16,
-    (*_ETHERNET, Field("n", 120, 8, "ordered sets that follow, 1 .. 255", _OWN)),
+    (*_ETHERNET, Field("n", 120, 8, "ordered sets that follow", _OWN, limits=(1, 255))),
     repeat=Repeat(Field("set", 0, 64, "one control ordered set", _OWN), "n"),
 )
 
@@ -161,17 +161,17 @@ LLDP_TLV = Header(
         Field("cbfc", 57, 1, "credit-based flow control", _OWN),
         Field("slap_safe", 58, 1, "ids carried as local addresses", _OWN),
         Field("reserved0", 59, 5, "reserved", _OWN),
-        Field("vc_count", 64, 8, "virtual channels, 1 .. 32", _OWN),
+        Field("vc_count", 64, 8, "virtual channels", _OWN, limits=(1, VCS_MAX)),
         Field("fec", 72, 8, "forward error correction", _OWN, values=Fec),
-        Field("credit_bytes", 80, 16, "bytes of a credit, 32 .. 2048", _OWN),
-        Field("overhead_bytes", 96, 8, "added to each packet when credits are counted, -16 .. 127", _OWN, sign="signed"),
+        Field("credit_bytes", 80, 16, "bytes of a credit", _OWN, limits=(32, 2048)),
+        Field("overhead_bytes", 96, 8, "added to each packet when credits are counted", _OWN, limits=(-16, 127), sign="signed"),
         Field("variant", 104, 8, "of OEFH: 0", _OWN),
-        Field("frame_max", 112, 16, "largest frame in bytes, 128 .. 9216", _OWN),
-        Field("ctlos_spacing_bytes", 128, 16, "line time between the starts of two ACKs, 400 .. 16 384", _OWN),
+        Field("frame_max", 112, 16, "largest frame in bytes", _OWN, limits=(128, 9216)),
+        Field("ctlos_spacing_bytes", 128, 16, "line time between the starts of two ACKs", _OWN, limits=(400, 16_384)),
         Field("lossless_mask", 144, 32, "1 << v: VC v is lossless", _OWN),
         Field("reserved1", 176, 16, "reserved", _OWN),
-        Field("data_ethertype", 192, 16, "of RH op DATA, ACK, NACK", _OWN),
-        Field("control_ethertype", 208, 16, "of RH op CONTROL and of link frames", _OWN),
+        Field("data_ethertype", 192, 16, "of RH op DATA, ACK, NACK", _OWN, limits=(0x600, 0xFFFF)),
+        Field("control_ethertype", 208, 16, "of RH op CONTROL and of link frames", _OWN, limits=(0x600, 0xFFFF)),
         Field("id", 224, 16, "endpoint or switch", _OWN),
         Field("stack", 240, 8, "of the endpoint", _OWN),
         Field("port", 248, 8, "of the stack, or of the switch", _OWN),
@@ -179,7 +179,9 @@ LLDP_TLV = Header(
         Field("reserved2", 264, 8, "reserved", _OWN),
         Field("reserved3", 272, 32, "reserved", _OWN),
     ),
-    repeat=Repeat(Field("credits", 0, 16, "credits of a VC that the receiver's buffer holds, 0 .. 32 767", _OWN), "vc_count"),
+    repeat=Repeat(
+        Field("credits", 0, 16, "credits of a VC that the receiver's buffer holds", _OWN, limits=(0, 32_767)), "vc_count"
+    ),
 )
 LLDP_PRIVATE = frozenset(("tlv_length", "ctlos_spacing_bytes", "id", "stack", "port", "plane", "credits"))
 """What both ends of a link may say differently; a difference in any other field keeps the link down."""
