@@ -90,7 +90,7 @@ def unpack(header: Header, data: Bytes) -> dict[str, int]:
     if len(data) < header.size_bytes:
         raise WireError(Reason.LENGTH, header.name.lower(), 0, f"{len(data)} of {header.size_bytes} bytes")
     word = int.from_bytes(data[: header.size_bytes], header.byte_order)
-    return {f.name: ((word >> shift) & mask) + f.bias for f, shift, mask in header.steps}
+    return {name: (word >> shift & mask) + bias for name, shift, mask, bias in header.cuts}
 
 
 def read(header: Header, data: Bytes) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from .reasons import Reason
 from .rules import Fault, part_fault, rh_fault, th_fault, without_reserved
 
 _DEFAULT = WireFormat()
+_NOTHING = Transaction(Th(Opcode.NOP))  # beside a fault
 
 
 def decode(
@@ -152,7 +153,7 @@ def _rh(
 
 def _transactions(body: memoryview, head: Frame, wire: WireFormat, at: int) -> tuple[Transaction, ...]:
     done: list[Transaction] = []
-    start = 0
+    start, vc, mtu = 0, head.rh.vc, wire.mtu
     while start < len(body):
         rest = body[start:]
         first = unpack(TH_RESPONSE, rest)  # total_length is a multiple of 8 and 4 more, so 8 B are there
@@ -161,7 +162,7 @@ def _transactions(body: memoryview, head: Frame, wire: WireFormat, at: int) -> t
             fault: Fault | None = Fault(Reason.OPCODE, "th.opcode", f"{first['opcode']} is no opcode")
             offset = 0
         else:
-            transaction, size, fault, offset = _transaction(rest, row, head.rh.vc, wire.mtu)
+            transaction, size, fault, offset = _transaction(rest, first, row, vc, mtu)
         if fault is not None:
             raise TransactionError(fault.reason, fault.field, at + start + offset, fault.message, head, first["tag"])
         done.append(transaction)
@@ -169,34 +170,31 @@ def _transactions(body: memoryview, head: Frame, wire: WireFormat, at: int) -> t
     return tuple(done)
 
 
-def _transaction(rest: memoryview, row: OpcodeRow, vc: int, mtu: int) -> tuple[Transaction, int, Fault | None, int]:
-    """Read one transaction: it, its bytes, and what is wrong with it and at which byte."""
+def _transaction(
+    rest: memoryview, first: dict[str, int], row: OpcodeRow, vc: int, mtu: int
+) -> tuple[Transaction, int, Fault | None, int]:
+    """Read one transaction, whose first 8 B are ``first``: it, its bytes, and what is wrong with it and at which byte."""
     used = row.th.size_bytes
-    nothing = Transaction(Th(Opcode.NOP))
     if len(rest) < used:
-        return (
-            nothing,
-            0,
-            Fault(Reason.BODY, "th", f"{row.name} has a TH of {used} bytes, ICRC comes after {len(rest)}"),
-            0,
-        )
-    values = unpack(row.th, rest)
-    values.pop("opcode")
+        text = f"{row.name} has a TH of {used} bytes, ICRC comes after {len(rest)}"
+        return _NOTHING, 0, Fault(Reason.BODY, "th", text), 0
+    values = first.copy() if row.th is TH_RESPONSE else unpack(row.th, rest)
+    del values["opcode"]
     if row.length is LengthRule.NONE:
         values["length"] -= 1  # 0 on the wire is none here
     th = Th(row.opcode, **values)
     fault = th_fault(th, row, vc, mtu)
     if fault is not None:
-        return nothing, 0, fault, OFFSETS[fault.field]
+        return _NOTHING, 0, fault, OFFSETS[fault.field]
     parts: list[bytes] = []
     for part, size in body_parts(row, th.length, th.last, th.kind):
         if len(rest) < used + padded(size):
             text = f"{row.name} wants {size} bytes, ICRC comes after {len(rest) - used}"
-            return nothing, 0, Fault(Reason.BODY, f"body.{part.name}", text), used
+            return _NOTHING, 0, Fault(Reason.BODY, f"body.{part.name}", text), used
         data = bytes(rest[used : used + size])
         fault = part_fault(part, data, mtu)
         if fault is not None:
-            return nothing, 0, fault, used
+            return _NOTHING, 0, fault, used
         parts.append(data if part.header is None else without_reserved(part.header, data))
         used += padded(size)
     return Transaction(th, tuple(parts)), used, None, 0

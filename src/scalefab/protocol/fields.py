@@ -105,7 +105,8 @@ class Repeat:
 class Header:
     """A fixed run of bytes. Fields stand in wire order and leave no bit uncovered (else ValueError at import).
 
-    ``steps`` is derived: (field, shift from the least significant bit, mask) for each field that is not reserved.
+    ``steps`` is derived: (field, shift from the least significant bit, mask) for each field that is not reserved; ``cuts`` is the
+    same as (name, shift, mask, bias), for speed.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Header:
     joins: tuple[Join, ...] = ()
     repeat: Repeat | None = None
     steps: tuple[tuple[Field, int, int], ...] = field(init=False, repr=False, compare=False)
+    cuts: tuple[tuple[str, int, int, int], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         bits = 8 * self.size_bytes
@@ -128,6 +130,7 @@ class Header:
             raise ValueError(f"{self.name} has no field {', '.join(sorted(wanted - names))}")
         steps = tuple((f, bits - f.bit - f.width, (1 << f.width) - 1) for f in self.fields if not f.is_reserved)
         object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "cuts", tuple((f.name, shift, mask, f.bias) for f, shift, mask in steps))
 
     def field(self, name: str) -> Field:
         """Return the field of that name; KeyError if there is none."""
