@@ -109,7 +109,7 @@ class WireError(ScalefabError, ValueError):
     field
         Name of the field at fault, ``layer.field``.
     offset_bytes
-        Offset of that field from the first OEFH byte, -1 when none.
+        Offset of that field from the first byte of what was read (a frame's first OEFH byte), -1 when none.
     """
 
     code = "WIRE"

@@ -79,7 +79,7 @@ def test_entropy_names_its_parts() -> None:
 def test_opcode_rows(row: tuple[int, str, tuple[int, ...], int, dict[tuple[int, int, int], list[int]]]) -> None:
     number, name, vcs, th_bytes, bodies = row
     found = OPCODES[number]
-    assert (found.opcode.name, found.vcs, found.th.size_bytes) == (name, vcs, th_bytes)
+    assert (found.name, found.vcs, found.th.size_bytes) == (name, vcs, th_bytes)
     for (length, last, kind), parts in bodies.items():
         assert [size for _, size in body_parts(found, length, last, kind)] == parts
     assert found.meaning
@@ -87,7 +87,8 @@ def test_opcode_rows(row: tuple[int, str, tuple[int, ...], int, dict[tuple[int, 
 
 def test_every_opcode_has_one_row() -> None:
     assert sorted(OPCODES) == sorted(Opcode) == [row[0] for row in ROWS]
-    responses = {o.name for o, row in ((Opcode(n), r) for n, r in OPCODES.items()) if row.is_response}
+    assert {number: row.name for number, row in OPCODES.items()} == {o.value: o.name for o in Opcode}
+    responses = {row.name for row in OPCODES.values() if row.is_response}
     assert responses == {n for n in Opcode.__members__ if n.endswith("_RSP")} | {"COMPLETION", "ERROR"}
     assert {n for n, row in OPCODES.items() if row.kind is KindRule.CONTEXT} == {16, 17, 18, 20, 21, 23}
 

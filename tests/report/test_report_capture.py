@@ -15,12 +15,12 @@ import pytest
 
 from scalefab.capture.pcapng import LinkType, Recording, read_pcapng
 from scalefab.errors import InputError
-from scalefab.protocol.codec import decode, pack, unpack
+from scalefab.protocol.codec import decode
 from scalefab.protocol.frame import Frame, WireFormat
 from scalefab.protocol.layout import RhOp
 from scalefab.protocol.opcodes import OPCODES, is_aligned
-from scalefab.protocol.ordered_set import CF_UPDATE, PREAMBLE
 from scalefab.protocol.profile import Opcode
+from scalefab.protocol.record import decode_ordered_set
 from scalefab.report.capturefile import require_capture, write_capture
 from scalefab.report.frames import FrameMaker, at_hop, memory_bytes
 from scalefab.scenario.scenario import Scenario
@@ -186,17 +186,13 @@ def test_phy_interfaces_carry_preambles_and_ordered_sets(tmp_path: Path) -> None
     assert all(recording.interfaces[p.interface].name.endswith(".phy") for p in phy)
     assert (len(frames), len(sets)) == (len(trace.hops), len(trace.updates))
     plain = [p.data for p in recording.packets if recording.interfaces[p.interface].link_type == LinkType.ETHERNET]
-    assert [data[:8] for data in frames] == [PREAMBLE] * len(frames)
+    assert [data[:8] for data in frames] == [bytes.fromhex("fb555555555555d5")] * len(frames)
     assert [data[8:] for data in frames] == plain
     ordered = trace.updates[np.argsort(trace.updates["t_ps"], kind="stable")]
     for data, row in zip(sets, ordered, strict=True):
-        values = unpack(CF_UPDATE, data)
-        assert [values[n] for n in ("vc0", "c0", "vc1", "c1")] == [int(row[n]) for n in ("vc0", "c0", "vc1", "c1")]
+        update = decode_ordered_set(data)
+        assert [update[n] for n in ("vc0", "freed0", "vc1", "freed1")] == [int(row[n]) for n in ("vc0", "c0", "vc1", "c1")]
     assert [p.t_ps for p in recording.packets] == sorted(p.t_ps for p in recording.packets)
-
-
-def test_cf_update_is_the_profile_s_example() -> None:
-    assert pack(CF_UPDATE, {"vc0": 0, "c0": 0x2345, "vc1": 2, "c1": 0x10}).hex() == "5c10023456100100"
 
 
 def test_other_header_stacks_cannot_be_captured() -> None:

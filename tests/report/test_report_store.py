@@ -93,6 +93,16 @@ def pickled(path: Path) -> None:
         np.lib.format.write_array(file, np.array([{"a": 1}], object))
 
 
+def flipped(data: bytes, path: Path) -> bytes:
+    """Return the archive with one byte of an array's data changed (a byte of a member's header may mean nothing)."""
+    with zipfile.ZipFile(path) as archive:
+        member = max(archive.infolist(), key=lambda item: item.compress_size)
+    names = int.from_bytes(data[member.header_offset + 26 : member.header_offset + 28], "little")
+    extra = int.from_bytes(data[member.header_offset + 28 : member.header_offset + 30], "little")
+    at = member.header_offset + 30 + names + extra + member.compress_size // 2
+    return data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :]
+
+
 BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no manifest": (lambda run: (run / "manifest.json").unlink(), "holds no manifest.json"),
     "manifest is text": (lambda run: (run / "manifest.json").write_text("x"), "manifest.json: cannot be read"),
@@ -102,7 +112,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no scenario": (lambda run: (run / "scenario.yaml").unlink(), "scenario.yaml: cannot be read"),
     "no figures": (lambda run: (run / "result.json").unlink(), "result.json: cannot be read"),
     "cut": (lambda run: garble(run / "result.npz", lambda data: data[: len(data) // 2]), "result.npz: cannot be read"),
-    "one bit": (lambda run: garble(run / "result.npz", lambda d: d[:5000] + bytes([d[5000] ^ 255]) + d[5001:]), "cannot be read"),
+    "one byte": (lambda run: garble(run / "result.npz", lambda d: flipped(d, run / "result.npz")), "cannot be read"),
     "text": (lambda run: (run / "result.npz").write_text("hello"), "result.npz: cannot be read"),
     "a pickle": (lambda run: pickled(run / "result.npz"), "result.npz: cannot be read"),
     "other format": (lambda run: with_meta(run / "result.npz", lambda m: m.update(format=9)), "format 9 is not known"),

@@ -256,6 +256,32 @@ def fabric_draw(
         return draw_fabric(file, overrides or (), out=out)
 
 
+@app.command(epilog=_EPILOG, short_help="Compare header stacks: what is left of a wire byte for data.")
+def headers(
+    size: Annotated[str, typer.Option("--size", metavar="LIST", help="Data bytes of a transaction.")] = "64,128,256,1K,4K",
+    pack: Annotated[bool, typer.Option("--pack", help="Also as many transactions a frame as fit.")] = False,
+    frame_max: Annotated[str, typer.Option("--frame-max", metavar="SIZE", help="Largest frame of the open profile.")] = "2048B",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """Compare header stacks: data as a share of the bytes on the line, with preamble and gap."""
+    from .headers import compare_stacks
+
+    with _interruptible():
+        return compare_stacks(size, frame_max, pack=pack, json_wanted=json)
+
+
+@app.command(epilog=_EPILOG, short_help="Write golden vectors for silicon and other implementations.")
+def vectors(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New or empty folder.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """Write golden vectors as JSON and $readmemh hexadecimal: frames good and bad, link forms, target sequences."""
+    from .vectors import write_vectors
+
+    with _interruptible():
+        return write_vectors(folder, json_wanted=json)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""

@@ -4,9 +4,8 @@ tells (total_length, EtherType, version, ICRC, FCS, pads, reserved bits) is no f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..errors import WireError
 from .layout import (
@@ -21,32 +20,11 @@ from .layout import (
     RhOp,
     Scope,
 )
-from .opcodes import OPCODES, padded
-from .profile import HEADER_BYTES, ICRC_BYTES, VC_CONTROL, Opcode
+from .opcodes import OPCODES, OpcodeRow, padded
+from .profile import HEADER_BYTES, ICRC_BYTES, VC_CONTROL
+from .reasons import Reason as Reason
 
 _FRAME_MAX_LEAST = 128  # below it mtu, (frame_max - 64) rounded down to 64, is 0
-
-
-class Reason(StrEnum):
-    """`WireError.reason`: the receiver's checks in their order, each a drop with its own counter, then the sender's own."""
-
-    FCS = "FCS"
-    POISONED = "POISONED"
-    ETHERTYPE = "ETHERTYPE"
-    LENGTH = "LENGTH"
-    DST = "DST"
-    ICRC = "ICRC"
-    VERSION = "VERSION"
-    SRC = "SRC"
-    PARTITION = "PARTITION"
-    OP = "OP"
-    VC = "VC"
-    ACK = "ACK"
-    PSN = "PSN"
-    OPCODE = "OPCODE"
-    RANGE = "RANGE"
-    BODY = "BODY"
-    BUFFER = "BUFFER"  #: the caller's buffer is too small for the frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +39,8 @@ class WireFormat:
         Whether dst_id and src_id are carried as locally administered addresses (`layout.SLAP_ID`).
     data_ethertype, control_ethertype
         EtherTypes of RH op DATA, ACK, NACK and of CONTROL.
+    opcodes
+        The table of opcodes; another one than the profile's only to try a new row.
 
     Raises
     ------
@@ -72,6 +52,7 @@ class WireFormat:
     slap_safe: bool = False
     data_ethertype: int = ETHERTYPE_DATA
     control_ethertype: int = ETHERTYPE_CONTROL
+    opcodes: Mapping[int, OpcodeRow] = field(default_factory=lambda: OPCODES, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not _FRAME_MAX_LEAST <= self.frame_max <= FRAME_MAX_LIMIT_BYTES:
@@ -132,7 +113,7 @@ class Rh:
 class Th:
     """Transaction header. ``length`` in bytes, 0 where the opcode has none; ``address`` is 0 where TH has only 8 B."""
 
-    opcode: Opcode
+    opcode: int
     length: int = 0
     order: int = Order.RELAXED
     scope: int = Scope.GPU

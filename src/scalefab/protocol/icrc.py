@@ -10,8 +10,10 @@ from __future__ import annotations
 from enum import Enum
 from zlib import crc32
 
+from ..errors import WireError
 from .layout import FCS, ICRC_MASK, VLAN, VLAN_OFFSET_BYTES
 from .profile import HEADER_BYTES
+from .reasons import Reason
 
 _FIRST_MASKED = ICRC_MASK[0][0]
 _AFTER_MASKED = ICRC_MASK[-1][0] + 1
@@ -79,6 +81,24 @@ def fcs_state(frame: bytes | bytearray | memoryview) -> FcsState:
     if found == right:
         return FcsState.GOOD
     return FcsState.POISONED if found == poisoned(right) else FcsState.BAD
+
+
+def checked_fcs(frame: bytes | bytearray | memoryview) -> memoryview:
+    """Return a received frame without its FCS.
+
+    Raises
+    ------
+    WireError
+        FCS, or POISONED if it is the complement of the right one.
+    """
+    state = fcs_state(frame)
+    view = memoryview(frame)
+    end = len(view) - FCS.size_bytes
+    if state is FcsState.POISONED:
+        raise WireError(Reason.POISONED, "fcs", end, "a switch or sender has declared the frame broken")
+    if state is FcsState.BAD:
+        raise WireError(Reason.FCS, "fcs", max(end, -1), "bits changed on this link" if end >= 0 else "no room for an FCS")
+    return view[:end]
 
 
 def poison(frame: bytearray | memoryview) -> None:

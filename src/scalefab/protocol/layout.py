@@ -1,6 +1,7 @@
 """Every header of a frame as data (open profile section 1): what codec, dissector, documents and vectors are made from.
 
-A header is a list of fields; to change the wire, change a row here. What follows TH stands in `opcodes`, a row an opcode.
+A header is a list of fields; to change the wire, change a row here. What follows TH stands in `opcodes`, a row an opcode; what
+travels beside frames in `layout_link`, bodies of CONTROL frames in `layout_control`; `tables` lists all of it.
 Bits count from 0 = first on the wire (most significant bit of byte 0). Header integers are big-endian, ICRC and FCS least
 significant byte first.
 
@@ -11,107 +12,13 @@ confidential wire format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
-from typing import Literal
+from enum import IntEnum
 
-from .profile import HEADER_BYTES, Opcode
-
-
-class Origin(StrEnum):
-    """Where a row of the profile comes from."""
-
-    PUB = "pub"
-    PUB2 = "pub2"
-    SIB = "sib"
-    OWN = "own"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a header.
-
-    Parameters
-    ----------
-    name
-        Name within its header; ``reserved*`` fields are sent 0 and ignored on receipt.
-    bit, width
-        First bit from the start of the header, and bits.
-    meaning
-        One line for people.
-    origin
-        Where name and width come from.
-    values
-        Names of its values, if it is an enumeration.
-    constant
-        The only value it may have, if it has one; unlike a reserved field it is checked on receipt.
-    bias
-        Wire value = value - bias.
-    parts
-        Named sub-fields, ``bit`` counted from the start of the header too; empty for most.
-    """
-
-    name: str
-    bit: int
-    width: int
-    meaning: str
-    origin: Origin
-    values: type[IntEnum] | None = None
-    constant: int | None = None
-    bias: int = 0
-    parts: tuple[Field, ...] = ()
-
-    @property
-    def is_reserved(self) -> bool:
-        """Whether it is sent 0 and ignored on receipt."""
-        return self.name.startswith("reserved")
-
-    @property
-    def byte(self) -> int:
-        """Byte of its first bit, from the start of the header."""
-        return self.bit // 8
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A fixed run of bytes. Fields stand in wire order and leave no bit uncovered (else ValueError at import).
-
-    ``steps`` is derived: (field, shift from the least significant bit, mask) for each field that is not reserved.
-    """
-
-    name: str
-    size_bytes: int
-    fields: tuple[Field, ...]
-    byte_order: Literal["big", "little"] = "big"
-    steps: tuple[tuple[Field, int, int], ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        bits = 8 * self.size_bytes
-        _require_tiling(self.name, self.fields, 0, bits)
-        for f in self.fields:
-            if f.parts:
-                _require_tiling(f"{self.name}.{f.name}", f.parts, f.bit, f.bit + f.width)
-        steps = tuple((f, bits - f.bit - f.width, (1 << f.width) - 1) for f in self.fields if not f.is_reserved)
-        object.__setattr__(self, "steps", steps)
-
-    def field(self, name: str) -> Field:
-        """Return the field of that name; KeyError if there is none."""
-        for f in self.fields:
-            if f.name == name:
-                return f
-        raise KeyError(name)
-
-
-def _require_tiling(where: str, fields: tuple[Field, ...], first: int, end: int) -> None:
-    bit = first
-    for f in fields:
-        if f.bit != bit or f.width < 1:
-            raise ValueError(f"{where}.{f.name} begins at bit {f.bit}, the field before it ends at bit {bit}")
-        bit += f.width
-    if bit != end:
-        raise ValueError(f"{where} ends at bit {bit}, not {end}")
-    if len({f.name for f in fields}) != len(fields):
-        raise ValueError(f"{where} has a name twice")
+from .fields import Field as Field
+from .fields import Header as Header
+from .fields import Join
+from .fields import Origin as Origin
+from .profile import HEADER_BYTES
 
 
 class RhOp(IntEnum):
@@ -209,7 +116,7 @@ RH = Header(
     ),
 )
 _TH_FIELDS = (
-    Field("opcode", 0, 6, "operation or answer", _OWN, values=Opcode),
+    Field("opcode", 0, 6, "operation or answer", _OWN, table="opcodes"),
     Field("order", 6, 2, "memory order (informs)", _OWN, values=Order),
     Field("scope", 8, 2, "memory scope (informs)", _OWN, values=Scope),
     Field("posted", 10, 1, "no response wanted; responses: 1", _OWN),
@@ -242,6 +149,7 @@ SLAP_ID = Header(
         Field("local", 4, 4, "a locally administered unicast address", _OWN, constant=2),
         Field("id_low", 8, 8, "id[7:0]", _OWN),
     ),
+    joins=(Join("id", ("id_high", "id_low"), "plain id, 0 .. 1023"),),
 )
 """How dst_id and src_id are carried under the option ``slap_safe`` (IEEE 802c local address space)."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from .layout import READ_TOTAL, SIGNAL, TH_REQUEST, TH_RESPONSE, Header
-from .profile import VC_BULK, VC_REQUEST, VC_RESPONSE, Opcode
+from .profile import VC_BULK, VC_REQUEST, VC_RESPONSE
 
 PAGE_BYTES = 4096  # own: order and REDUCE hold a page, one path a page
 
@@ -126,9 +126,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class OpcodeRow:
-    """One opcode: where it travels, how long it is, what its fields mean. All `own`."""
+    """One opcode: number, name, where it travels, how long it is, what its fields mean. All `own`."""
 
-    opcode: Opcode
+    opcode: int
+    name: str
     vcs: tuple[int, ...]
     th: Header
     length: LengthRule
@@ -158,14 +159,15 @@ _OPERANDS = (
 )
 _SIGNAL = (Part("signal", PartSize.EIGHT, When.LAST, SIGNAL), Part("value", PartSize.EIGHT, When.LAST))
 _REQUEST, _RESPONSE, _BULK = (VC_REQUEST,), (VC_RESPONSE,), (VC_BULK,)
-_L, _K, _A, _O = LengthRule, KindRule, AddressRule, Opcode
+_L, _K, _A = LengthRule, KindRule, AddressRule
 _ROWS = (
-    OpcodeRow(_O.NOP, _REQUEST, TH_RESPONSE, _L.NONE, _K.ZERO, meaning="nothing"),
-    OpcodeRow(_O.LOAD, _REQUEST, TH_REQUEST, _L.POWER_OF_TWO, _K.ZERO, (), _A.MULTIPLE_OF_LENGTH, "read remote memory"),
-    OpcodeRow(_O.LOAD_RSP, _RESPONSE, TH_RESPONSE, _L.POWER_OF_TWO, _K.STATUS, (_DATA_OK,), meaning="data of a LOAD"),
-    OpcodeRow(_O.STORE, _REQUEST, TH_REQUEST, _L.POWER_OF_TWO, _K.ZERO, (_DATA,), _A.MULTIPLE_OF_LENGTH, "write remote memory"),
+    OpcodeRow(0, "NOP", _REQUEST, TH_RESPONSE, _L.NONE, _K.ZERO, meaning="nothing"),
+    OpcodeRow(1, "LOAD", _REQUEST, TH_REQUEST, _L.POWER_OF_TWO, _K.ZERO, (), _A.MULTIPLE_OF_LENGTH, "read remote memory"),
+    OpcodeRow(2, "LOAD_RSP", _RESPONSE, TH_RESPONSE, _L.POWER_OF_TWO, _K.STATUS, (_DATA_OK,), meaning="data of a LOAD"),
+    OpcodeRow(3, "STORE", _REQUEST, TH_REQUEST, _L.POWER_OF_TWO, _K.ZERO, (_DATA,), _A.MULTIPLE_OF_LENGTH, "write remote memory"),
     OpcodeRow(
-        _O.STORE_MASKED,
+        4,
+        "STORE_MASKED",
         _REQUEST,
         TH_REQUEST,
         _L.POWER_OF_TWO,
@@ -174,11 +176,12 @@ _ROWS = (
         _A.MULTIPLE_OF_LENGTH,
         "write the bytes whose mask bit is 1",
     ),
-    OpcodeRow(_O.STORE_RSP, _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="STORE, STORE_MASKED, REDUCE is visible"),
-    OpcodeRow(_O.REDUCE, _REQUEST, TH_REQUEST, _L.ELEMENTS, _K.REDUCTION, (_DATA,), _A.ELEMENTS_IN_PAGE, "combine into memory"),
-    OpcodeRow(_O.ATOMIC, _REQUEST, TH_REQUEST, _L.ELEMENT, _K.ATOMIC, _OPERANDS, _A.BYTE, "combine, return the old value"),
+    OpcodeRow(5, "STORE_RSP", _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="STORE, STORE_MASKED, REDUCE is visible"),
+    OpcodeRow(6, "REDUCE", _REQUEST, TH_REQUEST, _L.ELEMENTS, _K.REDUCTION, (_DATA,), _A.ELEMENTS_IN_PAGE, "combine into memory"),
+    OpcodeRow(7, "ATOMIC", _REQUEST, TH_REQUEST, _L.ELEMENT, _K.ATOMIC, _OPERANDS, _A.BYTE, "combine, return the old value"),
     OpcodeRow(
-        _O.ATOMIC_RSP,
+        8,
+        "ATOMIC_RSP",
         _RESPONSE,
         TH_RESPONSE,
         _L.ELEMENT,
@@ -186,14 +189,23 @@ _ROWS = (
         (Part("old", PartSize.LENGTH, When.OK),),
         meaning="old value",
     ),
-    OpcodeRow(_O.FENCE, (VC_REQUEST, VC_BULK), TH_REQUEST, _L.NONE, _K.ZERO, meaning="ask when all accepted is visible"),
-    OpcodeRow(_O.FENCE_RSP, _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="all accepted is visible"),
-    OpcodeRow(_O.RDMA_WRITE, _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_DATA,), _A.BYTE, "put"),
+    OpcodeRow(9, "FENCE", (VC_REQUEST, VC_BULK), TH_REQUEST, _L.NONE, _K.ZERO, meaning="ask when all accepted is visible"),
+    OpcodeRow(10, "FENCE_RSP", _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="all accepted is visible"),
+    OpcodeRow(16, "RDMA_WRITE", _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_DATA,), _A.BYTE, "put"),
     OpcodeRow(
-        _O.RDMA_WRITE_IMM, _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_IMMEDIATE, _DATA), _A.BYTE, "put, immediate to the queue"
+        17,
+        "RDMA_WRITE_IMM",
+        _BULK,
+        TH_REQUEST,
+        _L.PACKET,
+        _K.CONTEXT,
+        (_IMMEDIATE, _DATA),
+        _A.BYTE,
+        "put, immediate to the queue",
     ),
     OpcodeRow(
-        _O.RDMA_READ,
+        18,
+        "RDMA_READ",
         _REQUEST,
         TH_REQUEST,
         _L.READ,
@@ -202,16 +214,26 @@ _ROWS = (
         _A.BYTE,
         "get",
     ),
-    OpcodeRow(_O.RDMA_READ_RSP, _BULK, TH_RESPONSE, _L.PACKET, _K.STATUS, (_DATA_OK,), meaning="data of a get"),
-    OpcodeRow(_O.SEND, _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_DATA,), _A.QUEUE, "message to a queue"),
-    OpcodeRow(_O.SEND_IMM, _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_IMMEDIATE, _DATA), _A.QUEUE, "message with immediate"),
-    OpcodeRow(_O.COMPLETION, _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="a whole message is visible"),
-    OpcodeRow(_O.RDMA_WRITE_SIG, _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (*_SIGNAL, _DATA), _A.BYTE, "put with signal"),
-    OpcodeRow(_O.PROBE, _REQUEST, TH_REQUEST, _L.NONE, _K.ZERO, meaning="round trip of a path"),
-    OpcodeRow(_O.PROBE_RSP, _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="answer to PROBE"),
-    OpcodeRow(_O.ERROR, _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="status of a posted or malformed request"),
+    OpcodeRow(19, "RDMA_READ_RSP", _BULK, TH_RESPONSE, _L.PACKET, _K.STATUS, (_DATA_OK,), meaning="data of a get"),
+    OpcodeRow(20, "SEND", _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_DATA,), _A.QUEUE, "message to a queue"),
+    OpcodeRow(21, "SEND_IMM", _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (_IMMEDIATE, _DATA), _A.QUEUE, "message with immediate"),
+    OpcodeRow(22, "COMPLETION", _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="a whole message is visible"),
+    OpcodeRow(23, "RDMA_WRITE_SIG", _BULK, TH_REQUEST, _L.PACKET, _K.CONTEXT, (*_SIGNAL, _DATA), _A.BYTE, "put with signal"),
+    OpcodeRow(48, "PROBE", _REQUEST, TH_REQUEST, _L.NONE, _K.ZERO, meaning="round trip of a path"),
+    OpcodeRow(49, "PROBE_RSP", _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="answer to PROBE"),
+    OpcodeRow(63, "ERROR", _RESPONSE, TH_RESPONSE, _L.NONE, _K.STATUS, meaning="status of a posted or malformed request"),
 )
-OPCODES: dict[int, OpcodeRow] = {row.opcode: row for row in _ROWS}
+
+
+def opcode_table(*rows: OpcodeRow) -> dict[int, OpcodeRow]:
+    """Return the rows by their numbers; ValueError if one stands there twice or does not fit TH."""
+    table = {row.opcode: row for row in rows}
+    if len(table) != len(rows) or not all(0 <= number < 64 for number in table):
+        raise ValueError("opcodes are different numbers of six bits")
+    return table
+
+
+OPCODES: dict[int, OpcodeRow] = opcode_table(*_ROWS)
 """Every opcode of the profile by its number."""
 
 

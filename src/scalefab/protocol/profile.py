@@ -25,7 +25,7 @@ class Kind(IntEnum):
 
 
 class Opcode(IntEnum):
-    """TH opcodes of the open profile."""
+    """TH opcodes that code speaks of by name; each has its row in `opcodes`, and a new one needs that row only."""
 
     NOP = 0
     LOAD = 1

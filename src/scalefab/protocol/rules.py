@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .frame import Reason, Rh, Th
-from .layout import ADDRESS_BITS, TH_REQUEST, RhOp, Scope
-from .opcodes import AddressRule, AtomicOp, ElementType, KindRule, LengthRule, OpcodeRow, Status
+from .bits import Bytes, pack, unpack
+from .fields import Header
+from .frame import Rh, Th
+from .layout import ADDRESS_BITS, READ_TOTAL, TH_REQUEST, RhOp, Scope
+from .opcodes import AddressRule, AtomicOp, ElementType, KindRule, LengthRule, OpcodeRow, Part, Status
 from .profile import LSU_MAX_BYTES, MESSAGE_MAX_PACKETS, VC_CONTROL
+from .reasons import Reason
 
 _ELEMENT_SIZES = frozenset(t.size_bytes for t in ElementType)
 _INTEGER_ONLY = frozenset((AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR, AtomicOp.COMPARE_SWAP))
@@ -50,7 +53,7 @@ def th_fault(th: Th, row: OpcodeRow, vc: int, mtu: int) -> Fault | None:
     mtu
         Bytes of a full packet.
     """
-    name = row.opcode.name
+    name = row.name
     if vc not in row.vcs:
         return Fault(Reason.VC, "th.opcode", f"{name} does not travel on VC {vc}")
     if th.scope > Scope.SYSTEM:
@@ -105,6 +108,16 @@ def _length_ok(th: Th, row: OpcodeRow, mtu: int) -> bool:
         return n == 8
     failed = row.is_response and th.kind != Status.OK  # carries no data, so it may be short
     return 1 <= n <= mtu if th.last or failed else n == mtu
+
+
+def part_fault(part: Part, data: Bytes, mtu: int) -> Fault | None:
+    """Judge what stands in a part of a body; None if it has no inner layout or keeps its rules."""
+    return read_total_fault(unpack(READ_TOTAL, data)["total"], mtu) if part.header is READ_TOTAL else None
+
+
+def without_reserved(header: Header, data: Bytes) -> bytes:
+    """Return the bytes of an inner layout with its reserved bits 0."""
+    return pack(header, unpack(header, data))
 
 
 def read_total_fault(total: int, mtu: int) -> Fault | None:

@@ -85,8 +85,8 @@ def _interface(result: Result, port: int, link_type: LinkType) -> Interface:
 
 
 def _write_packets(writer: Writer, scenario: Scenario, result: Result, trace: Trace, index: dict[int, int], phy: bool) -> None:
-    from ..protocol.codec import pack
-    from ..protocol.ordered_set import CF_UPDATE, PREAMBLE
+    from ..protocol.link import Preamble, encode_preamble
+    from ..protocol.record import cf_update, encode_ordered_set
     from .frames import FrameMaker, at_hop
 
     maker = FrameMaker(result.graph, result.fabric, trace, scenario.options.spray)
@@ -96,6 +96,7 @@ def _write_packets(writer: Writer, scenario: Scenario, result: Result, trace: Tr
     times = np.sort(updates["t_ps"]) if phy else updates["t_ps"][:0]
     due = np.argsort(updates["t_ps"], kind="stable")[: len(times)]
     encoded: dict[int, bytes] = {}
+    preamble = encode_preamble(Preamble())  # no link of a simulation without LLR numbers its frames
     sent = 0
 
     def send_updates(until_ps: int) -> None:
@@ -105,7 +106,8 @@ def _write_packets(writer: Writer, scenario: Scenario, result: Result, trace: Tr
             words = {name: int(update[name]) for name in ("vc0", "c0", "vc1", "c1")}
             comment = f"CF_UPDATE: VC {words['vc0']} has freed {words['c0']}, VC {words['vc1']} {words['c1']} credits (mod 2^15)"
             at_ps = int(update["t_ps"])
-            writer.packet(len(index) + index[int(update["port"])], at_ps, pack(CF_UPDATE, words), f"{comment}; t = {at_ps} ps")
+            data = encode_ordered_set(cf_update((words["vc0"], words["c0"]), (words["vc1"], words["c1"])))
+            writer.packet(len(index) + index[int(update["port"])], at_ps, data, f"{comment}; t = {at_ps} ps")
             sent += 1
 
     last = {int(frame): int(row) for row, frame in zip(rows, hops["frame"][rows], strict=True)}
@@ -122,7 +124,7 @@ def _write_packets(writer: Writer, scenario: Scenario, result: Result, trace: Tr
         interface = index[int(hop["port"])]
         writer.packet(interface, start_ps, data, comment)
         if phy:
-            writer.packet(len(index) + interface, start_ps, PREAMBLE + data, comment)
+            writer.packet(len(index) + interface, start_ps, preamble + data, comment)
     send_updates(1 << 62)
 
 
