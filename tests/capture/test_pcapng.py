@@ -1,22 +1,30 @@
-"""pcapng: what the writer writes the reader reads, in either byte order; damage is told with its byte."""
+"""pcapng: what the writer writes the reader reads; damage is told with its byte."""
 
 from __future__ import annotations
 
 import io
-import struct
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalefab.capture.pcapng import Interface, LinkType, Packet, Writer, read_pcapng
+from scalefab.capture.pcapng import Interface, LinkType, Writer
+from scalefab.capture.reader import read_capture
 from scalefab.errors import InputError
 
 PORTS = (
     Interface("GPU 0 -> switch plane 0", LinkType.ETHERNET, 4, 800 * 10**9, "frames"),
     Interface("GPU 0 -> switch plane 0.phy", LinkType.USER0),
 )
+
+
+class Packet(NamedTuple):
+    interface: int
+    t_ps: int
+    data: bytes
+    comment: str = ""
 
 
 def written(packets: list[Packet], interfaces: tuple[Interface, ...] = PORTS) -> bytes:
@@ -48,14 +56,14 @@ packets = st.lists(
 @given(packets)
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, made: list[Packet]) -> None:
     path = kept(tmp_path_factory.mktemp("pcap") / "a.pcapng", written(made))
-    recording = read_pcapng(path)
-    assert recording.interfaces == PORTS
-    assert recording.packets == tuple(made)
+    assert [(p.interface, p.t_ps, p.data, p.comment) for p in read_capture(path)] == [
+        (PORTS[p.interface], p.t_ps, p.data, p.comment) for p in made
+    ]
 
 
 def test_times_are_rounded_down_to_ns(tmp_path: Path) -> None:
     data = written([Packet(0, 1_999, b"a")])
-    assert read_pcapng(kept(tmp_path / "a", data)).packets[0].t_ps == 1_000
+    assert next(read_capture(kept(tmp_path / "a", data))).t_ps == 1_000
 
 
 def test_bytes_are_those_of_the_draft() -> None:
@@ -81,24 +89,13 @@ def test_bytes_are_those_of_the_draft() -> None:
     assert packet[36:].hex() == "02000400" + "02000000" + "00000000" + "34000000"
 
 
-def test_the_other_byte_order_and_another_resolution_are_read(tmp_path: Path) -> None:
-    section = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
-    interface = struct.pack(">IIHHIHH4sI", 1, 28, 147, 0, 0, 9, 1, b"\x06\0\0\0", 28)
-    unknown = struct.pack(">IIII", 0x0BAD, 16, 7, 16)
-    packet = struct.pack(">IIIIIII4sI", 6, 36, 0, 0, 3, 3, 3, b"xyz\0", 36)
-    recording = read_pcapng(kept(tmp_path / "a", section + interface + unknown + packet))
-    assert recording.interfaces[0].link_type == LinkType.USER0
-    assert recording.packets == (Packet(0, 3_000_000, b"xyz"),)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda data: b"", "it is empty"),
-        (lambda data: b"\xd4\xc3\xb2\xa1" + data, "no section header at byte 0"),
-        (lambda data: data[:-5], "wrong length"),
+        (lambda data: data[:-5], "bytes, .* are there"),
         (lambda data: data + b"\1\2", "2 bytes at byte"),
-        (lambda data: data[:-4] + b"\1\0\0\0", "wrong length"),
+        (lambda data: data[:-4] + b"\1\0\0\0", "two lengths"),
         (lambda data: data.replace(b"\x06\0\0\0\x34\0\0\0\0\0\0\0", b"\x06\0\0\0\x34\0\0\0\x09\0\0\0"), "is damaged"),
         (lambda data: data.replace(b"\x05\0\0\0\x05\0\0\0\x05\0\0\0", b"\x05\0\0\0\xff\0\0\0\x05\0\0\0"), "255 bytes of packet"),
     ],
@@ -107,9 +104,9 @@ def test_damage_is_told(change: object, said: str, tmp_path: Path) -> None:
     data = written([Packet(0, 5_000, b"abcde")], (Interface("p", 1, 4),))
     path = kept(tmp_path / "a.pcapng", change(data))  # type: ignore[operator]
     with pytest.raises(InputError, match=said):
-        read_pcapng(path)
+        list(read_capture(path))
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        read_pcapng(tmp_path / "nowhere")
+        list(read_capture(tmp_path / "nowhere"))

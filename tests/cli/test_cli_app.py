@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import scalefab.simulator.run
-from scalefab.capture.pcapng import read_pcapng
+from scalefab.capture.reader import read_capture
 from scalefab.cli.app import run_app
 from scalefab.cli.progress import LineReporter, describe, eta_s
 from scalefab.errors import ExitCode
@@ -150,8 +150,8 @@ def test_a_run_is_drawn_again_compared_and_drawn_over_time(file: str, simulated:
 
 def test_capture_writes_real_frames(file: str) -> None:
     assert run_app(["run", file, "--quiet", "--out", "kept", "--capture", "9", "--capture-phy", "--frames", "5"]) == ExitCode.OK
-    recording = read_pcapng(Path("kept/capture.pcapng"))
-    assert len({packet.comment.split(" hop")[0] for packet in recording.packets if packet.comment.startswith("frame")}) == 9
+    packets = list(read_capture(Path("kept/capture.pcapng")))
+    assert len({packet.comment.split(" hop")[0] for packet in packets if packet.comment.startswith("frame")}) == 9
     assert len(Path("kept/frames.csv").read_text().splitlines()) <= 1 + 5
 
 

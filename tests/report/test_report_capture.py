@@ -13,7 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalefab.capture.pcapng import LinkType, Recording, read_pcapng
+from scalefab.capture.dissect import dissect_frame, dissect_line
+from scalefab.capture.dissection import Check
+from scalefab.capture.pcapng import LinkType
+from scalefab.capture.reader import CapturedPacket, read_capture
 from scalefab.errors import InputError
 from scalefab.protocol.codec import decode
 from scalefab.protocol.frame import Frame, WireFormat
@@ -149,50 +152,50 @@ def test_a_switch_takes_one_of_ttl_and_mends_the_fcs() -> None:
     assert replace(after, net=before.net) == before
 
 
-def captured(name: str, path: Path, *, phy: bool) -> tuple[Result, Recording]:
+def captured(name: str, path: Path, *, phy: bool) -> tuple[Result, list[CapturedPacket]]:
     scenario, result = run(name)
     write_capture(path, scenario, result, phy=phy)
-    return result, read_pcapng(path)
+    return result, list(read_capture(path))
 
 
 def test_every_hop_is_a_packet_on_the_interface_of_its_port(tmp_path: Path) -> None:
-    result, recording = captured("mixed", tmp_path / "a.pcapng", phy=False)
+    result, packets = captured("mixed", tmp_path / "a.pcapng", phy=False)
     trace = result.trace
     assert trace is not None
-    assert len(recording.packets) == len(trace.hops)
-    assert all(i.link_type == LinkType.ETHERNET and i.fcs_bytes == 4 for i in recording.interfaces)
-    assert all(i.speed_bps == 800 * 10**9 for i in recording.interfaces)
-    assert [packet.t_ps for packet in recording.packets] == [int(t) // 1000 * 1000 for t in np.sort(trace.hops["start_ps"])]
+    assert len(packets) == len(trace.hops)
+    assert all(p.interface.link_type == LinkType.ETHERNET and p.interface.fcs_bytes == 4 for p in packets)
+    assert all(p.interface.speed_bps == 800 * 10**9 for p in packets)
+    assert [packet.t_ps for packet in packets] == [int(t) // 1000 * 1000 for t in np.sort(trace.hops["start_ps"])]
     ways: dict[bytes, list[str]] = {}
-    for packet in recording.packets:
+    for packet in packets:
         frame = decode(packet.data)  # checks FCS, ICRC and every rule
-        name = recording.interfaces[packet.interface].name
+        name = packet.interface.name
         ways.setdefault(packet.data[18:], []).append(name)
         sender, receiver = name.split(" -> ")
         assert (sender, frame.net.ttl) == (f"GPU {frame.oefh.src_id}", 3) or (receiver, frame.net.ttl) == (
             f"GPU {frame.oefh.dst_id}",
             2,
         )
-    assert recording.packets[0].comment.startswith("frame 0 hop 0: PUT 0 part 0, GPU 0 -> GPU ")
+    assert packets[0].comment.startswith("frame 0 hop 0: PUT 0 part 0, GPU 0 -> GPU ")
 
 
 def test_phy_interfaces_carry_preambles_and_ordered_sets(tmp_path: Path) -> None:
-    result, recording = captured("mixed", tmp_path / "a.pcapng", phy=True)
+    result, packets = captured("mixed", tmp_path / "a.pcapng", phy=True)
     trace = result.trace
     assert trace is not None
-    phy = [p for p in recording.packets if recording.interfaces[p.interface].link_type == LinkType.USER0]
+    phy = [p for p in packets if p.interface.link_type == LinkType.USER0]
     frames = [packet.data for packet in phy if packet.data[0] == 0xFB]
     sets = [packet.data for packet in phy if packet.data[0] == 0x5C]
-    assert all(recording.interfaces[p.interface].name.endswith(".phy") for p in phy)
+    assert all(p.interface.name.endswith(".phy") for p in phy)
     assert (len(frames), len(sets)) == (len(trace.hops), len(trace.updates))
-    plain = [p.data for p in recording.packets if recording.interfaces[p.interface].link_type == LinkType.ETHERNET]
-    assert [data[:8] for data in frames] == [bytes.fromhex("fb555555555555d5")] * len(frames)
+    plain = [p.data for p in packets if p.interface.link_type == LinkType.ETHERNET]
+    assert [data[:8] for data in frames] == [b"\xfb" + 6 * b"\x55" + b"\xd5"] * len(frames)
     assert [data[8:] for data in frames] == plain
     ordered = trace.updates[np.argsort(trace.updates["t_ps"], kind="stable")]
     for data, row in zip(sets, ordered, strict=True):
-        update = decode_ordered_set(data)
-        assert [update[n] for n in ("vc0", "freed0", "vc1", "freed1")] == [int(row[n]) for n in ("vc0", "c0", "vc1", "c1")]
-    assert [p.t_ps for p in recording.packets] == sorted(p.t_ps for p in recording.packets)
+        values = decode_ordered_set(data)
+        assert [values[n] for n in ("vc0", "freed0", "vc1", "freed1")] == [int(row[n]) for n in ("vc0", "c0", "vc1", "c1")]
+    assert [p.t_ps for p in packets] == sorted(p.t_ps for p in packets)
 
 
 def test_other_header_stacks_cannot_be_captured() -> None:
@@ -203,18 +206,27 @@ def test_other_header_stacks_cannot_be_captured() -> None:
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_tshark_reads_it(tmp_path: Path) -> None:
-    _, recording = captured("mixed", tmp_path / "a.pcapng", phy=True)
+    _, packets = captured("mixed", tmp_path / "a.pcapng", phy=True)
     fields = ("frame.interface_name", "frame.time_epoch", "frame.encap_type", "frame.len", "eth.fcs.status", "frame.comment")
     command = ["tshark", "-r", str(tmp_path / "a.pcapng"), "-o", "eth.check_fcs:TRUE", "-T", "fields"]
     for field in fields:
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert len(lines) == len(recording.packets)
-    for (name, time, _, size, status, comment), packet in zip(lines, recording.packets, strict=True):
-        interface = recording.interfaces[packet.interface]
+    assert len(lines) == len(packets)
+    for (name, time, _, size, status, comment), packet in zip(lines, packets, strict=True):
+        interface = packet.interface
         assert name == interface.name
         assert round(float(time) * 1e9) * 1000 == packet.t_ps
         assert int(size) == len(packet.data)
         assert status == ("1" if interface.link_type == LinkType.ETHERNET else "")  # 1 = good
         assert comment == packet.comment
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_dissect_finds_nothing_wrong_with_it(name: str, tmp_path: Path) -> None:
+    _, packets = captured(name, tmp_path / "a.pcapng", phy=True)
+    for packet in packets:
+        found = (dissect_line if packet.interface.link_type == LinkType.USER0 else dissect_frame)(packet.data)
+        assert not found.faults
+        assert found.fcs is (Check.ABSENT if len(packet.data) == 8 else Check.GOOD)

@@ -282,6 +282,61 @@ def vectors(
         return write_vectors(folder, json_wanted=json)
 
 
+@app.command(epilog=_EPILOG, short_help="Take a capture apart: every field, and the verdict on ICRC and FCS.")
+def dissect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Capture: pcapng or pcap.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=0, metavar="N", help="Packets to print at most.", show_default=False)
+    ] = None,
+    fields: Annotated[
+        str,
+        typer.Option(
+            "--fields", metavar="NAME,...", help="Print only these, a line a packet: number,th.opcode,...", show_default=False
+        ),
+    ] = "",
+    frame_max: Annotated[str, typer.Option("--frame-max", metavar="SIZE", help="Largest frame of the link.")] = "2048B",
+    ethertypes: Annotated[
+        str, typer.Option("--ethertypes", metavar="DATA,CONTROL", help="EtherTypes of the link.")
+    ] = "0x88B5,0x88B6",
+    slap_safe: Annotated[bool, typer.Option("--slap-safe", help="Ids are carried as locally administered addresses.")] = False,
+    fcs: Annotated[
+        str,
+        typer.Option("--fcs", metavar="find|present|absent", help="Whether packets end with their FCS; find: the file tells."),
+    ] = "find",
+) -> int:
+    """Take a capture apart: every packet with its opcodes, every field, and the verdict on ICRC and FCS."""
+    from .dissect import dissect_file
+
+    with _interruptible():
+        return dissect_file(
+            file,
+            json_wanted=json,
+            limit=limit,
+            fields=fields,
+            frame_max=frame_max,
+            ethertypes=ethertypes,
+            slap_safe=slap_safe,
+            fcs=fcs,
+        )
+
+
+@app.command(epilog=_EPILOG, short_help="Write the Wireshark dissector, C and SystemVerilog constants, the wire format.")
+def artefacts(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="lua, c, sv or docs: print that one. Else a folder: write all there.", show_default=False
+        ),
+    ],
+) -> int:
+    """Write what is generated from the profile's tables: Wireshark dissector, C header, SystemVerilog package, document."""
+    from .artefacts import write_artefacts
+
+    with _interruptible():
+        return write_artefacts(target)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""
