@@ -39,7 +39,7 @@ def test_flits_and_larger_frames() -> None:
     own = rows["EthLink open profile", 4096]
     assert (own.frame_bytes, own.efficiency_pct) == (4144, pytest.approx(100 * 4096 / 4164))
     cut = {row.stack: row for row in efficiencies((4096,), 2048)}["EthLink open profile"]
-    assert cut.frame_bytes == 2 * 2032 + 176 and cut.efficiency_pct == round(100 * 4096 / (4240 + 60), 2)
+    assert cut.frame_bytes == 2 * 2032 + 176 and cut.efficiency_pct == pytest.approx(100 * 4096 / (4240 + 60))
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
