@@ -5,8 +5,8 @@ same answer on every machine, whatever other links do and in whatever order they
 
 - Generator: Philox-2x32-10 (Salmon et al., SC 2011; pub), as in Random123. Products go by halves, so that no integer leaves 63
   bits and compiled and interpreted code agree.
-- Substream: 64 bits of BLAKE2b over (seed, name, index) (own): 32 are the key, 32 are mixed into the counter's high word, so that
-  two links of 10^5 share a stream with a probability of 3e-10.
+- Substream: 63 bits of BLAKE2b over (seed, name, index) (own): 32 are the key, 31 are mixed into the counter's high word, so
+  that any two of 10^5 links share a stream with a probability of 5e-10.
 - Thresholds: loss probability x 2^62, rounded to nearest, from `fec_loss.frame_loss`, one for each length of a frame on the line.
 """
 

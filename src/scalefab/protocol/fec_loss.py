@@ -11,7 +11,7 @@ PAM4 symbol ok or wrong; errors so far, more than t as one state). It begins in 
 ``depth`` the chain takes the steps of the other words between two symbols of a word. Every step adds and multiplies positive
 numbers only, so a tail of 1e-60 is as exact as one of 0.1.
 
-**Frame.** FLR = P(codeword) x (depth + S / B): S line bytes of the frame with preamble and gap (84 for the smallest), B data bytes
+**Frame.** FLR = P(codeword) x (depth + S / B): S line bytes of the frame with preamble and gap (84 at least), B data bytes
 a codeword. At depth 1 it is the profile's P x (1 + 84 / B). A frame touches 1 + S / (depth B) blocks on average, all ``depth``
 words of each, since symbols go round them; the sum over words is an upper bound that is close as long as words fail one at a time
 (a burst that breaks two words of a block counts twice). Without FEC, FLR = P(an error in the frame's S bytes).

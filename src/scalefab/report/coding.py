@@ -22,7 +22,7 @@ TARGET_LOSS = 6.2e-10
 """Frame loss ratio that the profile's thresholds speak of (section 3)."""
 
 _NOTES = (
-    "Codeword: the probability that more symbols are wrong than the code corrects. Frame loss, before LLR: "
+    "A codeword fails when more of its symbols are wrong than the code corrects. Frame loss, before LLR: "
     "P(codeword) x (depth + line bytes of the frame / data bytes of a codeword).",
     "Goodput: frame bits that LLR brings across, going back over everything sent until the NACK is there: "
     "rate x frame / (frame + 20 B) x (1 - FLR) / (1 - FLR + FLR x W), W = frames in the link's loop.",
@@ -69,7 +69,7 @@ def cells(row: LinkFigures, trials: Trials | None, with_trials: bool) -> list[st
 
 def columns(with_trials: bool) -> list[str]:
     """Return the titles of `cells`."""
-    titles = ["code", "block", "FEC time", "link", "codeword", "frame loss", "a loss every", "goodput", "of lossless"]
+    titles = ["code", "block", "FEC time", "link delay", "codeword fails", "frame loss", "a loss every", "goodput", "of lossless"]
     if with_trials:
         titles.insert(5, "really failed")
     return titles
@@ -135,7 +135,7 @@ def render_coding(asked: LinkQuestion, rows: Sequence[LinkFigures], trials: Sequ
             "<noscript><p>The figure needs JavaScript; the table is here without it.</p></noscript>",
             '<section><div class="plot tall" id="plot-loss"></div></section>',
             f"<section><h2>At bit error ratio {asked.line.ber:.3g}</h2>",
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>',
+            f'<div class="scroll"><table class="links"><thead><tr>{head}</tr></thead><tbody>',
             *(_table_row(row, trials[i] if trials else None, bool(trials)) for i, row in enumerate(rows)),
             "</tbody></table></div>",
             *(f'<p class="note under">{escape(text)}</p>' for text in _NOTES),

@@ -47,7 +47,7 @@
         line: { color: colours.ink, width: 1 }
       });
       notes.push({
-        yref: "paper", y: 1, yanchor: "top", x: Math.log10(data.ber), xanchor: data.ber > 1e-4 ? "right" : "left",
+        yref: "paper", y: 1, yanchor: "top", x: Math.log10(data.ber), xanchor: data.ber > 1e-6 ? "right" : "left",
         showarrow: false, text: " BER " + data.ber.toExponential(Number(data.ber.toPrecision(1)) === data.ber ? 0 : 2) + " ",
         font: { size: 12, color: colours.ink }
       });
