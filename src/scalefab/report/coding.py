@@ -12,6 +12,7 @@ from rich.table import Table
 from ..fabric.coding import CURVE_FLOOR, LinkFigures, LinkQuestion, loss_curves
 from ..units import format_length, format_rate, format_size
 from .charts import inline_json
+from .html import page_style
 from .page import asset, policy
 from .palette import DARK, LIGHT
 
@@ -119,9 +120,6 @@ def render_coding(asked: LinkQuestion, rows: Sequence[LinkFigures], trials: Sequ
     from plotly.offline import get_plotlyjs
 
     plotly, own = get_plotlyjs(), asset("coding.js")
-    colours = "".join(f"--{name}:{value};" for name, value in LIGHT.items())
-    dark = "".join(f"--{name}:{value};" for name, value in DARK.items())
-    style = f":root{{color-scheme:light dark;{colours}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
     head = "".join(f"<th{'' if i == 0 else ' class=n'}>{escape(title)}</th>" for i, title in enumerate(columns(bool(trials))))
     return "".join(
         (
@@ -129,7 +127,7 @@ def render_coding(asked: LinkQuestion, rows: Sequence[LinkFigures], trials: Sequ
             f'<meta http-equiv="Content-Security-Policy" content="{policy(plotly, own)}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
             "<title>Frame loss of the FEC codes - scalefab</title>",
-            f"<style>{style}{asset('report.css')}.plot.tall{{height:460px}}</style></head>",
+            f"<style>{page_style()}.plot.tall{{height:460px}}</style></head>",
             f'<body><header><h1>Frame loss of the FEC codes</h1><p class="under">{escape(question_text(asked))}</p>',
             f'<p class="under">scalefab {escape(version)}</p></header><main>',
             "<noscript><p>The figure needs JavaScript; the table is here without it.</p></noscript>",
