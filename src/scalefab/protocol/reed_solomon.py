@@ -15,9 +15,10 @@ Measured (one EPYC core, RS-272 and RS-544, message bits):
 - division 3.3 and 3.0 Gb/s; with the parity in an array of any length 2.1 and 1.8; two codewords side by side 5.9, not taken:
   it needs every kernel twice;
 - decoding at three errors 0.54 and 0.34 Gb/s when each syndrome was a loop of its own (every step waits for the one before),
-  1.03 and 0.98 with the roots as the inner loop and Berlekamp-Massey bound to the terms that are there;
-- whole calls: encode 3.1 and 2.8; decode 2.9 and 2.8 without errors, 1.0 and 1.0 at three, 0.65 and 0.31 at t.
-  ``python -m benchmarks FEC`` measures them again.
+  1.03 and 0.98 with the roots as the inner loop and Berlekamp-Massey bound to the terms that are there (both beside other
+  processes);
+- whole calls, table in ``benchmarks/fec.py``: encode 3.4 and 3.0, decode 3.2 and 2.8 without errors, 1.3 and 1.1 at three,
+  0.83 and 0.46 at t. ``python -m benchmarks FEC`` measures them again.
 
 Symbols stand highest power first: index 0 of a word is the coefficient of x^(n-1) and goes first on the wire, parity last.
 """
