@@ -29,6 +29,7 @@ TYPERS_OWN = {"pydantic"}  # newer versions of Typer load it by themselves to re
         ["explain", "--help"],
         ["schema", "--help"],
         ["catalogue", "--help"],
+        ["fec", "--help"],
         ["--version"],
         [],
     ],

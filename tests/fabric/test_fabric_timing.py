@@ -1,5 +1,3 @@
-from fractions import Fraction
-
 import pytest
 
 from scalefab.errors import InputError
@@ -9,44 +7,12 @@ from scalefab.fabric.timing import (
     PORT_RATES_BPS,
     cable_delay_ps,
     down_delay_ps,
-    fec_time_exact_ps,
-    fec_time_ps,
     link_delay_ps,
     ps_per_byte,
     up_delay_ps,
-    usual_fec_depth,
 )
 
 G = 10**9
-
-
-@pytest.mark.parametrize(
-    ("fec", "rate_G", "depth", "time_ps"),
-    [
-        (Fec.RS272, 800, 4, 50_800),  # 12.8 + 35 + 3 ns
-        (Fec.RS272, 800, 0, 50_800),
-        (Fec.RS272, 800, 1, 41_200),
-        (Fec.RS272, 400, 0, 50_800),  # depth 2
-        (Fec.RS272, 200, 0, 63_600),  # depth 2
-        (Fec.RS272, 100, 0, 63_600),  # depth 1
-        (Fec.RS544, 800, 0, 63_600),
-        (Fec.RS544, 100, 0, 89_200),
-        (Fec.RS528, 800, 0, 62_848),  # 21120 bits at 850 Gb/s = 24847.06 ps, up
-        (Fec.NONE, 800, 0, 0),
-    ],
-)
-def test_fec_time(fec, rate_G, depth, time_ps):
-    assert fec_time_ps(fec, rate_G * G, depth) == time_ps
-
-
-def test_fec_time_is_exact_before_it_is_rounded():
-    assert fec_time_exact_ps(Fec.RS528, 800 * G) == Fraction(21_120 * 1000, 850) + 38_000
-
-
-def test_usual_depth_keeps_a_block_short():
-    assert [usual_fec_depth(rate) for rate in PORT_RATES_BPS] == [1, 2, 2, 4]
-    with pytest.raises(InputError, match="no usual FEC depth for ports of 50 Gb/s; expected one of 100 Gb/s, 200"):
-        usual_fec_depth(50 * G)
 
 
 def test_cable_delay_rounds_up_once():

@@ -337,6 +337,36 @@ def artefacts(
         return write_artefacts(target)
 
 
+@app.command(epilog=_EPILOG, short_help="Show what each FEC code costs on a link and what it leaves.")
+def fec(
+    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="Port rate.")] = "800Gb/s",
+    ber: Annotated[float, typer.Option("--ber", metavar="RATIO", help="Bit error ratio before FEC.")] = 1e-5,
+    burst: Annotated[
+        float, typer.Option("--burst", metavar="P", help="P(a wrong PAM4 symbol is followed by another); 0: independent bits.")
+    ] = 0.0,
+    depth: Annotated[int, typer.Option("--depth", metavar="N", help="Codewords interleaved; 0: the usual number.")] = 0,
+    frame: Annotated[str, typer.Option("--frame", metavar="SIZE", help="Frame, first header byte to FCS.")] = "64B",
+    length: Annotated[str, typer.Option("--length", metavar="LENGTH", help="Cable, for the loop that LLR goes back.")] = "3m",
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="N", help="Really encode, corrupt and decode N codewords of each code too.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the trials.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write frame loss against bit error ratio as an HTML page.", show_default=False
+        ),
+    ] = None,
+) -> int:
+    """Show latency, codeword and frame loss, and goodput with LLR of a link under each FEC code and under none."""
+    from .fec import FecOptions, show_codes
+
+    options = FecOptions(rate, ber, burst, depth, frame, length, trials, seed)
+    with _interruptible():
+        return show_codes(options, json_wanted=json, out=out)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ..protocol.fec_codes import Fec
+
+__all__ = ["CableSpec", "EndpointSpec", "FabricSpec", "Fec", "MemorySpec", "NodeKind", "SwitchSpec"]
+
 
 class NodeKind(IntEnum):
     """Kinds of node; the numbers stand in the fabric arrays."""
@@ -13,15 +17,6 @@ class NodeKind(IntEnum):
     MEMORY = 1
     SWITCH = 2
     NIC = 3
-
-
-class Fec(IntEnum):
-    """Forward error correction of a link; the numbers are those of the negotiation TLV (`sib`)."""
-
-    NONE = 0
-    RS272 = 1
-    RS528 = 2
-    RS544 = 3
 
 
 @dataclass(frozen=True, slots=True)

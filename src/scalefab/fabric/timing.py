@@ -1,6 +1,6 @@
 """How long a link takes: cable, PHY and FEC, in integer picoseconds.
 
-Sources: open profile section 3 (codes: sib, RS-272 pub) and section 7 (latency budget: sib, SUE). A link's delay is
+Sources: open profile section 3 (FEC times: `protocol.fec_codes`) and section 7 (latency budget: sib, SUE). A link's delay is
 
     cable + PHY + (FEC time - 50.8 ns),   never below its cable's
 
@@ -18,18 +18,14 @@ from math import ceil
 from types import MappingProxyType
 
 from ..errors import InputError, Problem
-from ..units import format_rate
-from .spec import CableSpec, FabricSpec, Fec
+from ..protocol.fec_codes import USUAL_DEPTH, Fec, fec_time_exact_ps
+from .spec import CableSpec, FabricSpec
 
-PORT_RATES_BPS = (100_000_000_000, 200_000_000_000, 400_000_000_000, 800_000_000_000)
+PORT_RATES_BPS = tuple(USUAL_DEPTH)
 """Port rates of the profile (pub: 1x800, 2x400, 4x200, 4x100 a stack)."""
 
 BUDGET_FEC_PS = 50_800
 """FEC time inside the PHY figures of section 7: RS-272 at 800G, depth 4."""
-
-FEC_DECODE_PS = 35_000  # section 3
-FEC_ENCODE_PS = 3_000  # section 3
-MAX_FEC_DEPTH = 16  # own: beyond any interleave in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +47,6 @@ MEDIA: Mapping[str, Medium] = MappingProxyType(
     }
 )
 
-_CODEWORD_BITS: Mapping[Fec, int] = MappingProxyType({Fec.RS272: 2720, Fec.RS528: 5280, Fec.RS544: 5440})  # section 3
-_CODED_RATE = Fraction(17, 16)  # section 3: 850 Gb/s for 800G
-_USUAL_DEPTH: Mapping[int, int] = MappingProxyType(dict(zip(PORT_RATES_BPS, (1, 2, 2, 4), strict=True)))  # section 3
-
 
 def cable_delay_ps(length_mm: int, medium: str) -> int:
     """Return the one-way delay of a cable in ps, rounded up.
@@ -72,38 +64,6 @@ def cable_delay_ps(length_mm: int, medium: str) -> int:
         )
         raise InputError([problem])
     return -(-length_mm * known.ps_per_m // 1000)
-
-
-def usual_fec_depth(rate_bps: int) -> int:
-    """Return the usual codeword interleave of a port rate: 1, 2, 2, 4 at 100, 200, 400, 800 Gb/s (section 3).
-
-    Raises
-    ------
-    InputError
-        No such port rate.
-    """
-    if rate_bps not in _USUAL_DEPTH:
-        known = ", ".join(format_rate(rate) for rate in PORT_RATES_BPS)
-        raise InputError([Problem(f"no usual FEC depth for ports of {format_rate(rate_bps)}", f"one of {known}")])
-    return _USUAL_DEPTH[rate_bps]
-
-
-def fec_time_exact_ps(fec: Fec, rate_bps: int, depth: int = 0) -> Fraction:
-    """Return block time + 35 ns decode + 3 ns encode in ps, exactly; 0 without FEC.
-
-    Block time = depth x codeword bits / coded rate, coded rate = 17/16 of the port rate (section 3). ``depth`` 0 = the usual
-    one. RS-272 at 800G and depth 4: 50 800 ps.
-    """
-    if fec is Fec.NONE:
-        return Fraction(0)
-    interleave = depth or usual_fec_depth(rate_bps)
-    block_ps = Fraction(interleave * _CODEWORD_BITS[fec] * 10**12) / (_CODED_RATE * rate_bps)
-    return block_ps + FEC_DECODE_PS + FEC_ENCODE_PS
-
-
-def fec_time_ps(fec: Fec, rate_bps: int, depth: int = 0) -> int:
-    """Return `fec_time_exact_ps` rounded up to whole ps."""
-    return ceil(fec_time_exact_ps(fec, rate_bps, depth))
 
 
 def link_delay_ps(cables: CableSpec, phy_ps: int, fec: Fec, rate_bps: int, depth: int = 0) -> int:

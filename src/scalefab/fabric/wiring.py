@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from ..errors import Problem
+from ..protocol.fec_codes import MAX_DEPTH
 from ..units import format_rate, format_size
 from .buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
 from .spec import CableSpec, FabricSpec
 from .tierchecks import tier_advice, tier_fit, tier_ranges
-from .timing import MAX_FEC_DEPTH, MEDIA, PORT_RATES_BPS
+from .timing import MEDIA, PORT_RATES_BPS
 
 ENDPOINTS = (2, 1024)  # pub: a domain has at most 1024 GPUs
 STACKS = (1, 16)  # pub: several stacks; sib: 4 bits of entropy
@@ -107,7 +108,7 @@ def _link_ranges(spec: FabricSpec) -> Iterator[Problem]:
     spine = spec.switches.spine
     if spine is not None and spine.cables is not None:
         yield from _cable_ranges("fabric.spine.cables", spine.cables)
-    yield from _outside("fabric.fec_depth", "interleave", spec.fec_depth, (0, MAX_FEC_DEPTH))
+    yield from _outside("fabric.fec_depth", "interleave", spec.fec_depth, (0, MAX_DEPTH))
     yield from _outside("fabric.phy_tx", "latency", spec.phy_tx_ps, (0, LONGEST_PS), " ps")
     yield from _outside("fabric.phy_rx", "latency", spec.phy_rx_ps, (0, LONGEST_PS), " ps")
     yield from _outside("fabric.frame_max", "largest frame", spec.frame_max, FRAME, " B")

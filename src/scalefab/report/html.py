@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..simulator.result import Result
@@ -13,6 +10,7 @@ from ..simulator.verdict import Verdict
 from . import sections
 from .charts import chart_data, inline_json
 from .lanes import lanes_section
+from .page import asset, policy
 from .palette import DARK, GROUPS_DARK, GROUPS_LIGHT, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: d
     """
     from plotly.offline import get_plotlyjs
 
-    plotly, own = get_plotlyjs(), _asset("report.js")
+    plotly, own = get_plotlyjs(), asset("report.js")
     parts = (
         sections.verdict_section(scenario, verdict),
         sections.focus_section(result),
@@ -49,7 +47,7 @@ def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: d
     return "".join(
         (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(plotly, own)}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(plotly, own)}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
             f"<title>{escape(scenario.name)} - scalefab</title><style>{page_style()}</style></head><body>",
             sections.header(scenario, result, verdict, manifest),
@@ -62,19 +60,10 @@ def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: d
     )
 
 
-def _asset(name: str) -> str:
-    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
 def page_style() -> str:
     """Return the style of a page: colours of both schemes and our own sheet."""
     light, dark = css_variables(LIGHT, RAMP_LIGHT, GROUPS_LIGHT), css_variables(DARK, RAMP_DARK, GROUPS_DARK)
     return (
         f":root{{color-scheme:light dark;{light}}}"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{ramp_classes()}{_asset('report.css')}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{ramp_classes()}{asset('report.css')}"
     )
-
-
-def _policy(*scripts: str) -> str:
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts)
-    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {hashes}"
