@@ -204,7 +204,7 @@ def cc_value(t: Any) -> int:
 
 @compiled
 def on_cc_update(r: Any, consumed: int, bits: int) -> int:
-    """Take one VC's value of a CC_UPDATE. Return the credits that it gives back (a CF_UPDATE is due then), 0 = nothing to repair."""
+    """Take one VC's value of a CC_UPDATE. Return the credits that it gives back (then a CF_UPDATE is due), 0 = none."""
     d = (consumed - r.consumed) & ((1 << bits) - 1)
     if d >= 1 << (bits - 1):  # behind: the receiver has counted more by now
         return 0
