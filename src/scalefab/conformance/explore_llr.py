@@ -10,13 +10,14 @@ Time
     a copy, which is what "timer >= 2 T" is for; firing earlier is a fault (*delay*: something took longer than the timer).
 Faults
     Each costs one of the budget. A *frame* is lost, corrupted (FCS bad, its sequence readable) or poisoned. An *ordered set* is
-    lost, or comes twice. It has no FCS of its own: FEC covers it, so a corrupted one is a lost one. A cable never doubles a frame:
-    duplicates are replays, and those come from lost ACKs and from delays. Nothing overtakes (see `llr`).
+    lost, or comes twice. It has no FCS of its own: FEC covers it, so a corrupted one is a lost one. A cable never doubles
+    a frame: duplicates are replays, and those come from lost ACKs and from delays. Nothing overtakes (see `llr`).
 Counters
     Left out of the state; all else of the records is in it.
 
-Invariants: a frame is delivered at most once and in order; a copy is freed only after its delivery, unless flushed; the
-outstanding frames keep the limit; ``una <= expected <= next``; FLUSH needs more faults than the replays allowed.
+Invariants: a frame is delivered at most once and in order, and a corrupted one never; a poisoned one is passed on as such; a copy
+is freed only after its delivery, unless flushed; the outstanding frames keep the limit; ``una <= expected <= next``; FLUSH needs
+more faults than the replays allowed.
 """
 
 from __future__ import annotations
@@ -307,6 +308,8 @@ class LlrModel:
         broken = ""
         if verdict != llr.DROP:
             new, broken = self.accept(new, payload)
+            if quality != _GOOD and not (quality == _POISONED and verdict == llr.ACCEPT_POISONED):
+                broken = f"a {name.split()[1]} frame is passed on as a good one"
         elif name == "frame":
             name = "frame dropped"
         return Step(new, quality != _GOOD, (name, self.name(payload), seq), broken)

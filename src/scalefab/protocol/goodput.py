@@ -1,12 +1,11 @@
 """Closed forms of go-back-N goodput under frame loss, to hold simulations against.
 
-Both count in frame times (the line time of one frame) and expect a saturated sender whose window fills the round trip, independent
-losses with probability p a frame sent, and no loss of answers.
+Both count in frame times (the line time of one frame) and expect a saturated sender whose window fills the round trip,
+independent losses with probability p a frame sent, and no loss of answers.
 
 `go_back_n`
-    The textbook form, for instance D. Bertsekas and R. Gallager, *Data Networks* (2nd ed., section 2.4.1), or S. Lin and D. J.
-    Costello, *Error Control Coding* (ARQ chapter): each lost frame costs W frame times from its first bit to the first bit of its
-    repetition, whoever repeats it; (1 - p) / (1 - p + p W).
+    The textbook form (S. Lin and D. J. Costello, *Error Control Coding*, ARQ chapter: throughput P / (P + (1 - P) N) with
+    P = 1 - p): each lost frame costs W frame times, from its first bit to that of its repetition; (1 - p) / (1 - p + p W).
 
 `llr`
     LLR is go-back-N with two ways to find a loss (`own` extension of the same renewal argument). A frame's first loss is found by

@@ -1,7 +1,7 @@
 """What a link must hold to run at line rate: limits of LLR, of CBFC and of PFC, from its rate, cable and frames.
 
-With T the time from a frame's first bit to the answer that covers it, in the profile's words (section 2; ``conformance`` cases use
-the same)::
+With T the time from a frame's first bit to the answer that covers it, in the profile's words (section 2; the conformance
+cases use the same)::
 
     T             = 2 x cable + PHY of both ends + (largest frame own + largest frame back + ordered set spacing) / rate
     bytes_max     = rate x T                            timer        = max(5 us, 2 T)
@@ -10,8 +10,8 @@ the same)::
     buffer        = rate x T + 2 x CF spacing + largest frame
     PFC head-room = rate x (2 x cable + PHY + response) + largest frame own + largest frame back + one PAUSE
 
-all rounded up. Frames count with preamble and gap inside T (that is what gives the profile's 6 265 frames for 500 m), and PHY of both
-ends is TX + RX at each of two ends. No Numba here: scenarios and reports read these.
+all rounded up. Frames count with preamble and gap inside T (that is what gives the profile's 6 265 frames for 500 m), and PHY of
+both ends is TX + RX at each of two ends. No Numba here: scenarios and reports read these.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SEQUENCE_HALF = 1 << 19
 PHY_PS = 200_000
 """PHY of both ends: TX 50 ns + RX 50 ns at each (sib: SUE budget, profile section 7)."""
 
-FIBRE_PS_PER_M = 5_000
-"""What the profile's figures for 500 m reckon with; 3 m figures reckon with twinax."""
+CABLE_PS_PER_M = 5_000
+"""What the figures of profile section 2 reckon with (fibre, rounded); a scenario's cables have their own."""
 
 _PS_BITS = 8 * 10**12
 PAUSE_WIRE_BYTES = FRAME_MIN_BYTES + WIRE_EXTRA_BYTES
@@ -117,9 +117,9 @@ def buffer_bytes(link: LinkShape) -> int:
 def pfc_headroom_bytes(link: LinkShape, response_ps: int = 0) -> int:
     """Return what a receiver must still take after it has decided on XOFF.
 
-    The PAUSE waits behind a largest frame that has just begun, takes its own line time, crosses the cable; the sender answers after
-    ``response_ps``, and finishes a largest frame that it has just begun; what is on the cable then still comes. (`pub`: IEEE 802.1Q
-    annex on PFC buffer requirements; PHY figures as everywhere in the profile.)
+    The PAUSE waits behind a largest frame that has just begun, takes its own line time, crosses the cable; the sender answers
+    after ``response_ps``, and finishes a largest frame that it has just begun; what is on the cable then still comes. (`pub`:
+    IEEE 802.1Q annex on PFC buffer requirements; PHY figures as everywhere in the profile.)
     """
     in_flight = _up((2 * link.cable_ps + link.phy_ps + response_ps) * link.rate_bps, _PS_BITS)
     return in_flight + link.frame_own_bytes + link.frame_back_bytes + 2 * WIRE_EXTRA_BYTES + PAUSE_WIRE_BYTES

@@ -67,7 +67,8 @@ NOTHING, XOFF, XON = range(3)
 @compiled
 def quantum_ps(quanta: int, rate_bps: int) -> int:
     """Return the time of ``quanta`` pause quanta at a line rate, rounded up."""
-    return -(-quanta * QUANTUM_BITS * 1_000_000_000_000 // rate_bps)
+    one = QUANTUM_BITS * 1_000_000_000_000  # ps x rate of one quantum; 65 535 times that would not fit 64 bits
+    return quanta * (one // rate_bps) - (-quanta * (one % rate_bps)) // rate_bps
 
 
 @compiled
