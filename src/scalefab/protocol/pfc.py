@@ -39,7 +39,7 @@ RECEIVER = np.dtype(
         ("buffer_bytes", np.int64),
         ("peak_bytes", np.int64),
         ("told_ps", np.int64),  # when the last PAUSE left
-        ("quanta", np.int32),  # asked for in a PAUSE
+        ("quanta", np.int64),  # asked for in a PAUSE
         ("paused", np.int32),  # 1 = the sender was told to stand still
         ("due", np.int32),  # Due
         ("pauses", np.int32),  # PAUSE frames sent, of either kind
