@@ -27,6 +27,7 @@ TYPERS_OWN = {"pydantic"}  # newer versions of Typer load it by themselves to re
         ["timeline", "--help"],
         ["bench", "--help"],
         ["explain", "--help"],
+        ["explore", "--help"],
         ["schema", "--help"],
         ["catalogue", "--help"],
         ["fec", "--help"],

@@ -106,3 +106,87 @@ def test_two_ends_never_overrun_the_buffer_and_recover_every_credit(limit: int, 
     for low in updates:
         assert cbfc.on_update(tx, low, 20, 15) >= 0
     assert cbfc.used(tx, 20) == 0
+
+
+# ---- limits of a port, CC_UPDATE, refresh, best effort ----------------------------------------------------------------------
+
+
+def test_credits_per_port_over_all_states() -> None:
+    for out in range(5):
+        for others in range(5):
+            for n in range(1, 4):
+                vc, port = sender(out, 0, 7), sender(out + others, 0, 6)
+                may = out + n <= 7 and out + others + n <= 6
+                assert bool(cbfc.may_send_port(vc, port, n, BITS)) == may
+                cbfc.on_send_port(vc, port, n, BITS)
+                assert (int(vc.consumed), int(port.consumed)) == (out + n, out + others + n)
+            for low in range(1 << UPDATE_BITS):
+                vc, port = sender(out, 0, 7), sender(out + others, 0, 6)
+                back = int(cbfc.on_update_port(vc, port, low, BITS, UPDATE_BITS))
+                assert back == (low if low <= out else -1)
+                assert (int(vc.freed), int(port.freed)) == (max(back, 0), max(back, 0))
+                assert int(vc.errors) == (back < 0)
+
+
+def test_cc_update_over_all_states_and_values() -> None:
+    size = 1 << BITS
+    for consumed in range(size):
+        for holding in range(4):
+            for said in range(size):
+                record = receiver(consumed, (consumed - holding) % size, (consumed - holding) % size)
+                ahead = [(consumed + k) % size for k in range(1, size // 2)]
+                back = ahead.index(said) + 1 if said in ahead else 0
+                assert int(cbfc.on_cc_update(record, said, BITS)) == back
+                assert int(record.consumed) == (said if back else consumed)
+                assert cbfc.held(record, BITS) == holding  # what lies in the buffer stays there
+                assert cbfc.unreported(record, BITS) == back  # and a CF_UPDATE is due
+
+
+def test_cc_update_repairs_what_was_lost_and_nothing_else() -> None:
+    tx, rx = sender(0, 0, 20), receiver(0, 0, 0)
+    for k in range(4):
+        cbfc.on_send(tx, 2, BITS)
+        if k != 1:  # one packet is lost for good
+            cbfc.on_receive(rx, 2, BITS)
+            cbfc.on_free(rx, 2, BITS)
+    cbfc.on_update(tx, cbfc.on_report(rx, UPDATE_BITS), BITS, UPDATE_BITS)
+    assert cbfc.used(tx, BITS) == 2
+    assert cbfc.on_cc_update(rx, cbfc.cc_value(tx), BITS) == 2
+    assert cbfc.on_cc_update(rx, cbfc.cc_value(tx), BITS) == 0  # once more changes nothing
+    cbfc.on_update(tx, cbfc.on_report(rx, UPDATE_BITS), BITS, UPDATE_BITS)
+    assert cbfc.used(tx, BITS) == 0
+    assert int(rx.consumed) == int(tx.consumed)
+
+
+@settings(deadline=None)
+@given(st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 32) - 1))
+def test_each_lossless_vc_is_in_one_cc_update_that_suits_it(lossless: int, eligible: int) -> None:
+    seen: list[int] = []
+    for wanted in (True, False):
+        for part in (0, 1):
+            mask = int(cbfc.cc_vcs(lossless, eligible, wanted, part))
+            vcs = [vc for vc in range(32) if mask >> vc & 1]
+            assert len(vcs) <= cbfc.CC_VCS_MAX
+            assert all(bool(eligible >> vc & 1) == wanted for vc in vcs)
+            assert part == 0 or not vcs or len(seen) >= cbfc.CC_VCS_MAX
+            assert sorted(vcs) == vcs
+            seen += vcs
+    assert sorted(seen) == [vc for vc in range(32) if lossless >> vc & 1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=32), st.integers(0, (1 << 32) - 1), st.integers(-1, 31))
+def test_the_most_unreported_vc_is_told_first(freed: list[int], mask: int, skip: int) -> None:
+    records = np.zeros(len(freed), cbfc.RECEIVER).view(np.recarray)
+    records.freed = freed
+    asked = [(-n, vc) for vc, n in enumerate(freed) if n and vc != skip and mask >> vc & 1]
+    assert cbfc.most_unreported(records, len(freed), mask, skip, BITS) == (min(asked)[1] if asked else -1)
+
+
+def test_refresh_best_effort_room_and_constants() -> None:
+    assert not cbfc.refresh_due(100, 50, 149)
+    assert cbfc.refresh_due(100, 50, 150)
+    for holding in range(5):
+        for n in range(1, 4):
+            assert bool(cbfc.has_room(receiver(holding, 0, 0), n, 4, BITS)) == (holding + n <= 4)
+    assert (cbfc.REFRESH_BYTES, cbfc.CC_INTERVAL_PS, cbfc.CF_SPACING_BYTES) == (262_144, 256_000_000, 6_400)

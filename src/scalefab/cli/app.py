@@ -367,6 +367,33 @@ def fec(
         return show_codes(options, json_wanted=json, out=out)
 
 
+@app.command("explore", epilog=_EPILOG, short_help="Search all states of LLR or CBFC for one that breaks a promise.")
+def explore_command(
+    protocol: Annotated[str, typer.Argument(metavar="llr|cbfc", help="What to explore.", show_default=False)],
+    width: Annotated[int, typer.Option("--width", help="Bits of a sequence number.")] = 3,
+    window: Annotated[int, typer.Option("--window", help="Frames un-acknowledged at most; credits of the VC.")] = 3,
+    faults: Annotated[int, typer.Option("--faults", help="Faults that the channel may make.")] = 2,
+    plant: Annotated[
+        str,
+        typer.Option(
+            "--plant",
+            metavar="FAULT",
+            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update.",
+            show_default=False,
+        ),
+    ] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """Search every state that two ends and a bad channel can reach, with the transition functions that the simulator runs.
+
+    Each state keeps the invariants, and from each one all is delivered once faults stop; if not, exit 1 with a shortest trace.
+    """
+    from .explore import explore_protocol
+
+    with _interruptible():
+        return explore_protocol(protocol, width=width, window=window, faults=faults, plant=plant, json_wanted=json)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn Ctrl-C into our own error before Typer makes another exit code of it."""

@@ -16,7 +16,9 @@ ADVANCE          replay timer                               replays += 1 -> REPL
 REPLAY           line free                                  resend una .. next - 1 in order, timer restarts -> ADVANCE
 ADVANCE, REPLAY  replays would exceed the limit; oldest     drop copies -> FLUSH
                  copy too old; PCS lost too long
-FLUSH            re-init wanted                             -> INIT, else the link is down to the layers above
+FLUSH            re-init wanted                             at once -> INIT, else the link is down to the layers above
+INIT, FLUSH      new eligible frame                         by init_action, flush_action: waits, discarded, or best effort
+any              link down                                  drop copies -> OFF
 ================ ========================================== ===========================================================
 
 Receiver
@@ -38,7 +40,14 @@ any but OFF      ineligible frame                           good: accept, bad: d
 
 Distances are modulo 2^``bits`` (20 on the wire; an argument, so that a 3-bit space can be explored): 0 equal, below half ahead,
 else behind. The table does not say what becomes of a frame that arrives in SEND_NACK before the NACK is out: it is judged as in
-NACK_SENT (`own`). If it is the missing one (the sender's timer was first), it is accepted and the NACK is no longer needed.
+NACK_SENT (`own`). If it is the missing one (the sender's timer was first), it is accepted and the NACK is not needed any more.
+
+An INIT begins the space anew whatever its init_data, so no frame of a port may overtake its own INIT: it would be delivered
+twice (``scalefab explore llr --plant overtaken-init`` shows how). On a cable nothing does.
+
+Counters have the meaning of their SAI names: MISSING_SEQ and DUPLICATE_SEQ whatever FCS says, OK / BAD / POISONED of all
+sequenced frames, RX_REPLAY = starts of a replay that the receiver could see (a number not ahead of the last one). What the driver
+gives: the time, sizes freed, when the oldest copy was first sent (`on_age`), since when PCS is lost (`on_pcs_lost`), init_data.
 
 States, sequence and ordered sets: `sib` (UEC 1.0 LLR as documented by SAI / SONiC); rules not in the public tables and the
 default of frames: `own`, reasons in the profile.
@@ -58,6 +67,7 @@ INIT_INTERVAL_PS = 1_000_000
 REPLAY_TIMER_PS = 5_000_000
 REPLAY_COUNT_MAX = 3
 NO_REPLAY_LIMIT = 255
+DATA_AGE_PS = 20_000_000
 PCS_LOST_PS = 50_000_000
 CTLOS_SPACING_BYTES = 2_048
 
@@ -79,6 +89,8 @@ SENDER = np.dtype(
         ("flushes", np.int32),
         ("timer_ps", np.int64),  # when the replay timer was started, -1 = stopped
         ("timer_limit_ps", np.int64),
+        ("age_limit_ps", np.int64),  # data age, 0 = off
+        ("pcs_limit_ps", np.int64),  # PCS lost, 0 = off
     ],
     align=True,
 )
@@ -97,7 +109,11 @@ RECEIVER = np.dtype(
         ("poisoned", np.int32),  # LLR_RX_EXPECTED_SEQ_POISONED
         ("missing", np.int32),  # LLR_RX_MISSING_SEQ
         ("duplicate", np.int32),  # LLR_RX_DUPLICATE_SEQ
-        ("replays", np.int32),  # LLR_RX_REPLAY: gaps that a replay closed
+        ("replays", np.int32),  # LLR_RX_REPLAY: starts of a replay, as far as they can be seen
+        ("last_seq", np.int32),  # of the last frame, whatever became of it
+        ("rx_ok", np.int32),  # LLR_RX_OK
+        ("rx_bad", np.int32),  # LLR_RX_BAD
+        ("rx_poisoned", np.int32),  # LLR_RX_POISONED
     ],
     align=True,
 )
@@ -112,6 +128,23 @@ class TxState(IntEnum):
     ADVANCE = 2
     REPLAY = 3
     FLUSH = 4
+
+
+class FrameAction(IntEnum):
+    """What becomes of eligible frames in INIT (init_action) and in FLUSH (flush_action); names of SAI."""
+
+    BLOCK = 0
+    DISCARD = 1
+    BEST_EFFORT = 2
+
+
+class NewFrame(IntEnum):
+    """What the sender does now with a new eligible frame."""
+
+    WAIT = 0
+    DISCARD = 1
+    AS_INELIGIBLE = 2  #: without a sequence number and without a copy
+    SEND = 3
 
 
 class RxState(IntEnum):
@@ -152,6 +185,10 @@ TX_OFF, TX_INIT, TX_ADVANCE, TX_REPLAY, TX_FLUSH = range(5)
 RX_OFF, RX_SEND_ACKS, RX_SEND_NACK, RX_NACK_SENT = range(4)
 GOOD, BAD, POISONED = range(3)
 DROP, ACCEPT, ACCEPT_POISONED = range(3)
+BLOCK, DISCARD, BEST_EFFORT = range(3)
+NEW_WAIT, NEW_DISCARD, NEW_AS_INELIGIBLE, NEW_SEND = range(4)
+NO_REPLY, ACK, NACK = range(3)
+INIT_ECHO = 4
 
 
 @compiled
@@ -174,6 +211,24 @@ def on_link_up(t: Any, first_seq: int, init_data: int) -> None:
 
 
 @compiled
+def on_link_down(t: Any) -> None:
+    """Stop: copies are dropped, nothing is sent until the next handshake."""
+    t.state = TX_OFF
+    t.una_seq = t.next_seq
+    t.bytes_out = 0
+    t.timer_ps = -1
+
+
+@compiled
+def on_re_init(t: Any, init_data: int) -> bool:
+    """Leave FLUSH for a new handshake (re_init_on_flush); return whether it did."""
+    if t.state != TX_FLUSH:
+        return False
+    on_link_up(t, t.first_seq, init_data)
+    return True
+
+
+@compiled
 def on_init_echo(t: Any, seq: int, init_data: int) -> bool:
     """Take an INIT_ECHO; return whether it ended the handshake."""
     if t.state != TX_INIT or seq != t.first_seq or init_data != t.init_data:
@@ -186,6 +241,17 @@ def on_init_echo(t: Any, seq: int, init_data: int) -> bool:
 def may_send(t: Any, size_bytes: int, bits: int) -> bool:
     """Return whether a new eligible frame may go: ADVANCE and within both limits."""
     return t.state == TX_ADVANCE and outstanding(t, bits) + 1 <= t.frames_max and t.bytes_out + size_bytes <= t.bytes_max
+
+
+@compiled
+def on_new_frame(t: Any, size_bytes: int, init_action: int, flush_action: int, bits: int) -> int:
+    """Say what becomes of a new eligible frame now: `NewFrame`; the actions are `FrameAction`."""
+    if t.state == TX_INIT or t.state == TX_FLUSH:
+        action = init_action if t.state == TX_INIT else flush_action
+        if action == BLOCK:
+            return NEW_WAIT
+        return NEW_DISCARD if action == DISCARD else NEW_AS_INELIGIBLE
+    return NEW_SEND if may_send(t, size_bytes, bits) else NEW_WAIT
 
 
 @compiled
@@ -209,11 +275,11 @@ def freed_by(t: Any, seq: int, bits: int) -> int:
 @compiled
 def on_ack(t: Any, seq: int, freed_bytes: int, bits: int, now_ps: int) -> int:
     """Take an ACK; ``freed_bytes`` = sizes of the copies that `freed_by` names. Return the copies freed, -1 = ignored."""
-    if t.state != TX_ADVANCE and t.state != TX_REPLAY:
-        return -1
     n = freed_by(t, seq, bits)
-    if n < 0:
+    if n < 0:  # counted in any state
         t.ack_errors += 1
+        return -1
+    if t.state != TX_ADVANCE and t.state != TX_REPLAY:
         return -1
     if n > 0:
         mask = (1 << bits) - 1
@@ -268,6 +334,42 @@ def on_timer(t: Any, now_ps: int) -> bool:
 
 
 @compiled
+def age_due_ps(t: Any, oldest_ps: int) -> int:
+    """Return when the oldest copy, first sent at ``oldest_ps``, gets older than data age allows; -1 = never as things are."""
+    if t.age_limit_ps <= 0 or t.una_seq == t.next_seq or (t.state != TX_ADVANCE and t.state != TX_REPLAY):
+        return -1
+    return oldest_ps + t.age_limit_ps + 1
+
+
+@compiled
+def on_age(t: Any, oldest_ps: int, now_ps: int) -> bool:
+    """Give up if the oldest copy is too old; return whether it was."""
+    due_ps = age_due_ps(t, oldest_ps)
+    if due_ps < 0 or now_ps < due_ps:
+        return False
+    on_flush(t)
+    return True
+
+
+@compiled
+def pcs_due_ps(t: Any, since_ps: int) -> int:
+    """Return when a PCS lost since ``since_ps`` (-1 = it is there) has been lost too long; -1 = never as things are."""
+    if t.pcs_limit_ps <= 0 or since_ps < 0 or (t.state != TX_ADVANCE and t.state != TX_REPLAY):
+        return -1
+    return since_ps + t.pcs_limit_ps + 1
+
+
+@compiled
+def on_pcs_lost(t: Any, since_ps: int, now_ps: int) -> bool:
+    """Give up if the PCS has been lost too long; return whether it had."""
+    due_ps = pcs_due_ps(t, since_ps)
+    if due_ps < 0 or now_ps < due_ps:
+        return False
+    on_flush(t)
+    return True
+
+
+@compiled
 def next_replay(t: Any, bits: int, now_ps: int) -> int:
     """Return the sequence number of the copy to resend now, -1 when no replay runs. After the last one the sender goes on."""
     if t.state != TX_REPLAY:
@@ -295,6 +397,7 @@ def on_init(r: Any, seq: int, init_data: int) -> None:
     """Take an INIT: the space begins at ``seq``, an INIT_ECHO is due."""
     r.state = RX_SEND_ACKS
     r.expected = seq
+    r.last_seq = seq - 1
     r.ack_due = 0
     r.echo_due = 1
     r.echo_seq = seq
@@ -302,18 +405,41 @@ def on_init(r: Any, seq: int, init_data: int) -> None:
 
 
 @compiled
+def on_receiver_down(r: Any) -> None:
+    """Stop: sequenced frames are dropped until the next INIT, nothing is due."""
+    r.state = RX_OFF
+    r.ack_due = 0
+    r.echo_due = 0
+
+
+@compiled
+def count_frame(r: Any, seq: int, quality: int, bits: int) -> None:
+    """Count a sequenced frame by its FCS, and the start of a replay: a number that is not ahead of the last one."""
+    mask = (1 << bits) - 1
+    if quality == GOOD:
+        r.rx_ok += 1
+    elif quality == BAD:
+        r.rx_bad += 1
+    else:
+        r.rx_poisoned += 1
+    step = (seq - r.last_seq) & mask
+    if step == 0 or step >= 1 << (bits - 1):
+        r.replays += 1
+    r.last_seq = seq
+
+
+@compiled
 def on_frame(r: Any, seq: int, quality: int, bits: int) -> int:
     """Judge a frame that carries a sequence number: `Verdict`."""
     if r.state == RX_OFF:
         return DROP
+    count_frame(r, seq, quality, bits)
     mask = (1 << bits) - 1
     d = (seq - r.expected) & mask
     if d == 0 and quality != BAD:
         r.expected = (seq + 1) & mask
         r.ack_due = 1
-        if r.state != RX_SEND_ACKS:
-            r.state = RX_SEND_ACKS
-            r.replays += 1
+        r.state = RX_SEND_ACKS
         if quality == POISONED:
             r.poisoned += 1
             return ACCEPT_POISONED
@@ -345,19 +471,19 @@ def on_ineligible(r: Any, quality: int) -> int:
 def reply_due(r: Any) -> int:
     """Return the ordered set due now, `Reply`: NACK before INIT_ECHO before ACK (whose spacing is the driver's business)."""
     if r.state == RX_SEND_NACK:
-        return 2
+        return NACK
     if r.echo_due:
-        return 4
-    return 1 if r.ack_due else 0
+        return INIT_ECHO
+    return ACK if r.ack_due else NO_REPLY
 
 
 @compiled
 def on_reply_sent(r: Any, reply: int, bits: int) -> int:
     """Note that the ordered set is on the line; return the sequence number that it carries."""
-    if reply == 4:
+    if reply == INIT_ECHO:
         r.echo_due = 0
         return r.echo_seq
-    if reply == 2:
+    if reply == NACK:
         r.state = RX_NACK_SENT
     r.ack_due = 0
     return (r.expected - 1) & ((1 << bits) - 1)

@@ -1,0 +1,1 @@
+"""Proofs about the link layer: explicit-state search over the shipped transition functions."""

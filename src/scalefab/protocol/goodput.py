@@ -1,0 +1,76 @@
+"""Closed forms of go-back-N goodput under frame loss, to hold simulations against.
+
+Both count in frame times (the line time of one frame) and expect a saturated sender whose window fills the round trip,
+independent losses with probability p a frame sent, and no loss of answers.
+
+`go_back_n`
+    The textbook form (S. Lin and D. J. Costello, *Error Control Coding*, ARQ chapter: throughput P / (P + (1 - P) N) with
+    P = 1 - p): each lost frame costs W frame times, from its first bit to that of its repetition; (1 - p) / (1 - p + p W).
+
+`llr`
+    LLR is go-back-N with two ways to find a loss (`own` extension of the same renewal argument). A frame's first loss is found by
+    the next frame, and answered by a NACK: W frame times. If its *repetition* is lost too, the receiver has sent its NACK already
+    and says nothing; the sender's timer finds it: V frame times, V much larger than W. So a delivered frame takes
+    1 + p W + p^2 / (1 - p) V frame times; with V = W that is the textbook form.
+"""
+
+from __future__ import annotations
+
+from .limits import line_time_ps
+from .profile import ORDERED_SET_BYTES, WIRE_EXTRA_BYTES
+
+
+def go_back_n(loss: float, wasted_frames: float) -> float:
+    """Return goodput / line rate of textbook go-back-N.
+
+    Parameters
+    ----------
+    loss
+        Probability that a frame is lost, 0 <= loss < 1.
+    wasted_frames
+        Frame times from the first bit of a lost frame to the first bit of its repetition (W).
+    """
+    return (1 - loss) / (1 - loss + loss * wasted_frames)
+
+
+def llr(loss: float, nack_frames: float, timer_frames: float) -> float:
+    """Return goodput / line rate of LLR.
+
+    Parameters
+    ----------
+    loss
+        Probability that a frame is lost, 0 <= loss < 1.
+    nack_frames
+        Frame times that a loss costs when a NACK tells it (W).
+    timer_frames
+        Frame times that the loss of a repetition costs, told by the replay timer (V).
+    """
+    return 1 / (1 + loss * nack_frames + loss * loss / (1 - loss) * timer_frames)
+
+
+def nack_frames(size_bytes: int, rate_bps: int, one_way_ps: int, lost: bool = True) -> int:
+    """Return W of a saturated link of equal frames, in whole frame times.
+
+    The lost frame, the next one (which shows the gap; a frame that comes corrupted shows it itself), to the other end and back,
+    one ordered set; then the sender finishes the frame that it has begun, and repeats.
+
+    Parameters
+    ----------
+    size_bytes
+        Frame, DA .. FCS.
+    rate_bps
+        Line rate.
+    one_way_ps
+        Last bit sent to frame judged, and NACK sent to NACK read: cable, PHY, FEC.
+    lost
+        Whether the frame vanishes; False = it comes with a bad FCS.
+    """
+    frame_ps = line_time_ps(size_bytes + WIRE_EXTRA_BYTES, rate_bps)
+    answer_ps = 2 * one_way_ps + line_time_ps(ORDERED_SET_BYTES, rate_bps)
+    return (2 if lost else 1) + -(-answer_ps // frame_ps)
+
+
+def timer_frames(size_bytes: int, rate_bps: int, timer_ps: int, replayed_frames: int) -> float:
+    """Return V: the rest of the replay whose first frame was lost, then the replay timer."""
+    frame_ps = line_time_ps(size_bytes + WIRE_EXTRA_BYTES, rate_bps)
+    return replayed_frames + timer_ps / frame_ps
