@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from ..protocol.fec_codes import Fec
 
-__all__ = ["CableSpec", "EndpointSpec", "FabricSpec", "Fec", "MemorySpec", "NodeKind", "SwitchSpec"]
+__all__ = ["CableSpec", "EndpointSpec", "FabricSpec", "Fec", "MemorySpec", "NodeKind", "SpineSpec", "SwitchSpec"]
 
 
 class NodeKind(IntEnum):
