@@ -25,12 +25,12 @@ import numpy as np
 from ..compiled import compiled
 from ..errors import InputError, Problem
 from .layout import ETHERTYPE_CONTROL, ETHERTYPE_DATA
+from .layout_link import LINK_DA
 
 VCS_MAX = 32
 DSCPS = 64
 PCP_DEIS = 16
 NO_VC = -1
-DA_CC_UPDATE = 0x0180C200000E  # LLDP to the nearest bridge has it too: neither leaves the port
 ETHERTYPE_LLDP = 0x88CC
 
 
@@ -47,8 +47,11 @@ PLAIN, RH, PORT = range(3)
 
 @compiled
 def kind_of(da: int, ethertype: int) -> int:
-    """Return the `FrameKind` by destination address and EtherType (behind a tag, if there is one)."""
-    if da == DA_CC_UPDATE or ethertype == ETHERTYPE_LLDP:
+    """Return the `FrameKind` by destination address and EtherType (behind a tag, if there is one).
+
+    CC_UPDATE has the address of LLDP's nearest bridge: neither leaves the port.
+    """
+    if da == LINK_DA or ethertype == ETHERTYPE_LLDP:
         return PORT
     return RH if ethertype in (ETHERTYPE_DATA, ETHERTYPE_CONTROL) else PLAIN
 
