@@ -21,6 +21,7 @@ FILE_MAX_BYTES = 1 << 20
 DEPTH_MAX = 32  # own: the deepest file has 6 levels
 NODES_MAX = 20_000  # own: after aliases are expanded; the largest example has under 100
 
+_SURROGATE = re.compile("[\ud800-\udfff]")  # from escapes such as "\\ud800": no text holds one
 _TAG = "tag:yaml.org,2002:"
 _INT = re.compile(r"(?:[-+]?(?:0|[1-9][0-9_]{0,30})|0x[0-9a-fA-F]{1,16})\Z")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,30}\.[0-9]{0,30}(?:[eE][-+][0-9]{1,3})?\Z")
@@ -112,6 +113,9 @@ class _Builder:
                 continue
             key = str(key_node.value)
             here = (*path, key)
+            if _SURROGATE.search(key):
+                self.problem(key_node, path, f"key '{printable(key)}' holds half of a character", "a name")
+                continue
             if key == "<<" and key_node.style is None:
                 self.problem(key_node, path, "'<<' (merge) is not supported", "the keys themselves")
                 continue
@@ -125,6 +129,9 @@ class _Builder:
 
     def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Any:
         text = str(node.value)
+        if _SURROGATE.search(text):
+            self.problem(node, path, f"'{printable(text)}' holds half of a character", "whole characters, written as they are")
+            return None
         kind = node.tag.removeprefix(_TAG)
         if kind == "str":
             return text

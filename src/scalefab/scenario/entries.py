@@ -32,6 +32,11 @@ WriteWord = Literal["put", "send", "store", "reduce"]
 PrecisionWord = Literal["fp8", "bf16"]
 
 
+FILE_TAG, FIELDS_TAG = "<model: file>", "<model: fields>"
+FORM_TAGS = (FILE_TAG, FIELDS_TAG)
+"""Names of the two forms of ``moe.model`` in pydantic's locations; no part of a setting's key."""
+
+
 class Model(BaseModel):
     """Base of all: unknown settings are errors, nothing is guessed from another type."""
 
@@ -199,7 +204,7 @@ class MoeModelFields(Model):
 
 
 def _model_form(value: object) -> str:
-    return "<fields>" if isinstance(value, dict | MoeModelFields) else "<file>"
+    return FIELDS_TAG if isinstance(value, dict | MoeModelFields) else FILE_TAG
 
 
 def _read_path(value: object) -> object:
@@ -212,7 +217,7 @@ def _read_path(value: object) -> object:
 
 ModelPath = Annotated[str, BeforeValidator(_read_path)]
 MoeModelForm = Annotated[
-    Annotated[ModelPath, Tag("<file>")] | Annotated[MoeModelFields, Tag("<fields>")], Discriminator(_model_form)
+    Annotated[ModelPath, Tag(FILE_TAG)] | Annotated[MoeModelFields, Tag(FIELDS_TAG)], Discriminator(_model_form)
 ]
 
 

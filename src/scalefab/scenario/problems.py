@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ..errors import Problem, UnitError
+from .entries import FORM_TAGS
 from .paths import KeyPath, Marks, dotted, mark_of, near_miss, parse_dotted, printable
 from .quantities import FAULT
 
@@ -139,7 +140,7 @@ def _settings(top: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
 
 
 def _path(loc: tuple[int | str, ...]) -> KeyPath:
-    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith("<") and part.endswith(">")))
+    return tuple(part for part in loc if part not in FORM_TAGS)
 
 
 _WANTED = {
