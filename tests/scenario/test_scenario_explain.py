@@ -99,7 +99,8 @@ def test_limits_that_are_told_are_those_that_hold(setting: Setting) -> None:
                 if p.key.startswith(setting.key.replace("[]", "[0]"))
             )
     unit = "B" if low.endswith("B") else ""
-    for value in (int(low.removesuffix("B")) - 1, int(high.removesuffix("B")) + 1):
+    number = float if "." in high else int
+    for value in (number(low.removesuffix("B")) - 1, number(high.removesuffix("B")) + 1):
         with pytest.raises(InputError, match=r"is too small|is too large|is out of range|is negative"):
             read(setting, *setting.needs, f"{key}={value}{unit}")
 

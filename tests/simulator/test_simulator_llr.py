@@ -9,6 +9,9 @@ import pytest
 from simulated import bare
 
 from scalefab.protocol import llr
+from scalefab.protocol.faults import threshold_of
+from scalefab.protocol.fec_codes import Fec
+from scalefab.protocol.fec_loss import LineErrors, frame_loss
 from scalefab.simulator import run as driver
 from scalefab.simulator.result import Result, Stage, Status
 from scalefab.simulator.setup import make_state
@@ -20,7 +23,10 @@ def lossy(monkeypatch: pytest.MonkeyPatch, workload: str, loss: float, *override
 
     def with_loss(*arguments: Any) -> Any:
         state = make_state(*arguments)
-        state.port.loss[:] = int(loss * (1 << 32))
+        state.kernel.lossy = 1
+        state.loss_threshold[:] = threshold_of(loss)
+        state.llr_tx.replays_max = llr.NO_REPLAY_LIMIT  # at 5 % a frame in 160,000 is lost four times running
+        state.port.fault_key[:] = np.arange(len(state.port)) * 7919 + 1
         kept.append(state)
         return state
 
@@ -80,3 +86,36 @@ def test_goodput_under_loss_is_go_back_n(monkeypatch: pytest.MonkeyPatch) -> Non
     assert round_trip_ps / frame_ps - 1 <= per_loss <= round_trip_ps / frame_ps + 2
     extra_ps = result.completion_ps - clean.completion_ps
     assert 0.4 * resent * frame_ps <= extra_ps <= 1.1 * resent * frame_ps + nacks * loss * 3 * 5_000_000 + 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("fec", "ber", "burst", "depth"), [("rs272", 5e-4, 0.0, 4), ("none", 1e-7, 0.0, 4), ("rs272", 3e-4, 0.75, 1)]
+)
+def test_links_lose_what_fec_leaves(fec: str, ber: float, burst: float, depth: int) -> None:
+    """The share of frames that links lose is the closed form's, within the sampling error of some thousand losses or fewer."""
+    overrides = [f"fabric.fec={fec}", f"fabric.ber={ber}", f"fabric.burst={burst}"]
+    overrides += [f"fabric.fec_depth={depth}"] if fec != "none" else []
+    result = driver.simulate(bare("all_to_all: {bytes_per_pair: 2MiB}", *overrides, gpus=8))
+    assert result.status is Status.DONE and result.lost_frames == 0
+    nacks, sent = int(result.ports.llr_nacks.sum()), int(result.ports.frames.sum())
+    chance = frame_loss(Fec[fec.upper()], LineErrors(ber, burst), 2052, depth)
+    expected = chance * sent
+    assert expected > 30
+    assert abs(nacks - expected) < 6 * expected**0.5 + 0.1 * expected
+    assert result.completion_ps > result.bound_ps
+
+
+def test_lines_with_few_errors_cost_nothing_and_seeds_choose_the_lost_frames() -> None:
+    quiet = driver.simulate(bare("all_to_all: {bytes_per_pair: 64KiB}", "fabric.ber=1e-9", gpus=8))
+    clean = driver.simulate(bare("all_to_all: {bytes_per_pair: 64KiB}", gpus=8))
+    assert quiet.completion_ps == clean.completion_ps
+    workload, fec, ber = "all_to_all: {bytes_per_pair: 512KiB}", "fabric.fec=none", "fabric.ber=1e-7"
+    seeds = [driver.simulate(bare(workload, fec, ber, seed, gpus=8)) for seed in ("run.seed=1", "run.seed=1", "run.seed=2")]
+    assert seeds[0].completion_ps == seeds[1].completion_ps != seeds[2].completion_ps
+
+
+def test_a_line_too_bad_for_llr_ends_with_its_reason() -> None:
+    result = driver.simulate(bare("all_to_all: {bytes_per_pair: 256KiB}", "fabric.fec=none", "fabric.ber=3e-5", gpus=4))
+    assert result.status is Status.NO_PROGRESS
+    assert any("LLR gave up" in note for note in result.notes)
+    assert int(result.stage_ps.sum()) == result.frame_ps

@@ -113,6 +113,7 @@ class FabricSpec:
     ``phy_tx_ps`` counts at the source endpoint, ``phy_rx_ps`` at the target endpoint (a switch's PHYs are inside its
     latency). ``fec_depth`` is the codeword interleave, 0 = the usual one for the port rate. ``credit_bytes``,
     ``overhead_bytes`` and ``cf_spacing_bytes`` are CBFC's (profile section 2).
+    ``ber`` and ``burst`` are the line's errors before FEC, of every link (section 3).
     """
 
     endpoints: EndpointSpec
@@ -127,6 +128,8 @@ class FabricSpec:
     credit_bytes: int
     overhead_bytes: int
     cf_spacing_bytes: int
+    ber: float = 0.0
+    burst: float = 0.0
 
     @property
     def mtu(self) -> int:

@@ -82,6 +82,8 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
         credit_bytes=cbfc.credit,
         overhead_bytes=cbfc.overhead,
         cf_spacing_bytes=cbfc.cf_spacing,
+        ber=section.ber,
+        burst=section.burst or 0.0,
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from .. import units
 from ..fabric.timing import MEDIA, PORT_RATES_BPS
+from ..protocol.fec_loss import MAX_BER
 from .entries import Entry, Model
 from .paths import near_miss
 from .quantities import (
@@ -20,6 +21,7 @@ from .quantities import (
     LengthMm,
     Limited,
     Name,
+    Number,
     OnOff,
     PositiveBandwidth,
     PositiveSize,
@@ -169,6 +171,18 @@ class Cbfc(Model):
     )
 
 
+def _check_ber(value: float) -> float:
+    if not 0.0 <= value <= MAX_BER:  # as protocol.fec_loss.LineErrors
+        raise fault("is out of range", "0 .. 0.25")
+    return value
+
+
+def _check_burst(value: float) -> float:
+    if not 0.0 <= value <= 0.99:  # at 1 a wrong symbol would never end
+        raise fault("is out of range", "0 .. 0.99")
+    return value
+
+
 class FabricSection(Model):
     """What the network is made of."""
 
@@ -177,6 +191,12 @@ class FabricSection(Model):
     spine: Spine | None = Field(None, description="A second tier, for more GPUs than one switch reaches; default: none.")
     cables: Cables = Field(default_factory=lambda: Cables(), description="The cables.")
     fec: Literal["none", "rs272", "rs528", "rs544"] = Field("rs272", description="Forward error correction of every link.")
+    ber: Annotated[Number, AfterValidator(Limited(_check_ber, "0 .. 0.25"))] = Field(
+        0.0, description="Bit error ratio of every link before FEC."
+    )
+    burst: Annotated[Number, AfterValidator(Limited(_check_burst, "0 .. 0.99"))] | None = Field(
+        None, description="Probability that the PAM4 symbol after a wrong one is wrong too, beside 'ber'; default 0."
+    )
     fec_depth: int | None = Field(None, ge=1, le=16, description="Codeword interleave; default: the usual one for the port rate.")
     frame_max: Annotated[SizeBytes, within("128B", "9216B", units.parse_size_bytes)] = Field(
         2048, description="Largest frame, from the first header byte to the end of FCS."
@@ -191,9 +211,11 @@ class FabricSection(Model):
     @model_validator(mode="after")
     def _nothing_unread(self) -> FabricSection:
         faults = Faults()
+        if self.burst is not None and not self.ber:
+            faults.add("burst", "is read by nothing, 'ber' is 0", "ber beside it")
         if self.cables.delay is not None:
             for key in ("phy_tx", "phy_rx", "fec_depth"):
-                if getattr(self, key) is not None:
+                if getattr(self, key) is not None and not (key == "fec_depth" and self.ber):
                     faults.add(key, "is read by nothing, 'cables.delay' states the whole link", "one of the two")
         elif self.fec == "none" and self.fec_depth is not None:
             faults.add("fec_depth", "is read by nothing, 'fec' is none", "no fec_depth")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled
-from ..protocol import cbfc, llr
+from ..protocol import cbfc, faults, llr
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.llr import SEQUENCE_BITS
 from ..protocol.operations import PREAMBLE_BYTES, WIRE_EXTRA_BYTES
 from .calendar import push
 from .ordered_sets import settle
 from .ports import add_load, kick, line_ps
-from .recorder import gap_free_ps, mix, record_hop
+from .recorder import gap_free_ps, record_hop
 from .records import LLR_TIMER, State
 from .switch_input import forward
 
@@ -75,8 +75,10 @@ def arrive(S: State, a: int, c: Any, seq: int, start_ps: int) -> None:
     port = S.port[a]
     c.arrive_ps = start_ps + line_ps(port, PREAMBLE_BYTES + c.size_bytes) + port.delay_ps
     quality = llr.GOOD
-    if port.loss > 0 and mix(int(start_ps) + 0x9E3779B1 * int(a) + int(S.kernel[0].sample_salt)) < port.loss:
-        quality = llr.BAD
+    if S.kernel[0].lossy:
+        if faults.loses(port.fault_key, port.fault_count, S.loss_threshold[c.size_bytes + WIRE_EXTRA_BYTES]):
+            quality = llr.BAD
+        port.fault_count += 1
     rx = S.llr_rx[a]
     duplicates = rx.duplicate
     verdict = llr.on_frame(rx, seq, quality, SEQUENCE_BITS)
@@ -128,7 +130,7 @@ def on_llr_timer(S: State, a: int, now_ps: int) -> None:
     port.timer_set = 0
     if llr.on_timer(t, now_ps):
         kick(S, a, now_ps if now_ps > port.free_ps else port.free_ps)
-    if port.copy_accepted < port.copy_next or port.copy_una < port.copy_next:
+    if t.state != llr.TX_FLUSH and port.copy_una < port.copy_next:
         due_ps = llr.timer_due_ps(t)
         port.timer_set = 1
         push(S, due_ps if due_ps > now_ps else now_ps + t.timer_limit_ps, LLR_TIMER, a, 0)

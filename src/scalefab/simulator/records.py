@@ -115,7 +115,8 @@ PORT = np.dtype(
         ("ack_count", _i4),
         ("nack_arrives_ps", _i8),  # -1 = none is on its way
         ("timer_set", _i4),
-        ("loss", _i8),  # frames lost, of 2^32
+        ("fault_key", _i8),  # substream of its direction of the link
+        ("fault_count", _i8),  # frames drawn from it
         # switch output
         ("transit_head", _i4),  # frames that come, by time
         ("transit_tail", _i4),
@@ -266,6 +267,7 @@ KERNEL = np.dtype(
         ("cf_spacing_bytes", _i4),
         ("cf_ring", _i4),
         ("llr", _i4),  # 1 = links retry
+        ("lossy", _i4),  # 1 = links lose frames
         ("copies", _i4),  # entries of a replay buffer, a power of two
         ("ack_ring", _i4),
         ("ctlos_spacing_bytes", _i4),
@@ -336,6 +338,7 @@ class State(NamedTuple):
     llr_tx: Any  # llr.SENDER[ports]
     llr_rx: Any  # llr.RECEIVER[ports], of the direction out of the port
     copy: Any  # COPY[ports, copies]
+    loss_threshold: Any  # int64[wire bytes]: loss probability x 2^62
     ack_ring: Any  # LLR_SET[ports, ring]
     deficit: Any  # int64[ports, 4]
     voq_head: Any  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty

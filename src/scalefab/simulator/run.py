@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import bundle, is_cached, is_compiled, jit_enabled
+from ..protocol.llr import REPLAY_COUNT_MAX
 from ..protocol.operations import Kind
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
@@ -250,4 +251,9 @@ def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     notes = list(scenario.warnings)
     if status is Status.PARTIAL and not run.interrupted:
         notes.append(UNTIL_NOTE)
+    given_up = int(run.state.llr_tx.flushes.sum())
+    if given_up:
+        notes.append(
+            f"LLR gave up {given_up} times after {REPLAY_COUNT_MAX} replays; no end-to-end replay sends again what it dropped yet"
+        )
     return tuple(notes)

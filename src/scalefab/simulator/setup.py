@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.spec import NodeKind
-from ..protocol import cbfc, llr
+from ..protocol import cbfc, faults, llr
+from ..protocol.fec_codes import usual_depth
+from ..protocol.fec_loss import LineErrors
 from ..protocol.llr import CTLOS_SPACING_BYTES
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
@@ -306,6 +308,15 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
     return op
 
 
+def link_loss(fabric: Fabric) -> I8:
+    """Return the loss threshold of each length on the line (`protocol.faults`), all 0 for lines without errors."""
+    spec = fabric.spec
+    if spec.ber == 0.0:
+        return np.zeros(spec.frame_max + 4 + WIRE_EXTRA_BYTES + 1, np.int64)
+    depth = spec.fec_depth or usual_depth(int(fabric.port_rate_bps[0]))
+    return np.array(faults.loss_thresholds(spec.fec, LineErrors(spec.ber, spec.burst), depth, spec.frame_max))
+
+
 def llr_bytes_max(fabric: Fabric) -> I8:
     """Return each port's outstanding_bytes_max: the default for its rate, or rate x T where the link is longer (section 2)."""
     scaled = fabric.port_rate_bps * 135_000 // 800_000_000_000
@@ -381,6 +392,12 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     llr_tx.timer_ps = -1
     copies = 1 << int(llr_tx.frames_max.max()).bit_length()
 
+    thresholds = link_loss(fabric)
+    port = _ports(fabric)
+    forward = fabric.port_peer > np.arange(fabric.ports)  # the two directions of a link have a substream each
+    for p in range(fabric.ports) if thresholds.any() else ():
+        port.fault_key[p] = faults.substream_key(options.seed, "fault", 2 * int(fabric.port_link[p]) + int(forward[p]))
+
     op = _operations(graph, units, parts, shares)
     begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
     roots = np.flatnonzero(graph.waits == 0)
@@ -398,6 +415,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
     k.credit_bytes, k.overhead_bytes, k.cf_spacing_bytes = spec.credit_bytes, spec.overhead_bytes, spec.cf_spacing_bytes
     k.cf_ring, k.quantum_bytes, k.bins = cf_ring, spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
+    k.lossy = int(bool(thresholds.any()))
     k.llr, k.copies, k.ack_ring, k.ctlos_spacing_bytes = int(options.llr), copies, ack_ring, CTLOS_SPACING_BYTES
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.event_free = k.frame_free = k.run_free = k.reply_free = -1
@@ -415,7 +433,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         event=_records(events, rec.EVENT),
         bucket_head=np.zeros(BUCKETS, np.int32),
         bucket_tail=np.zeros(BUCKETS, np.int32),
-        port=_ports(fabric),
+        port=port,
         node=_nodes(fabric),
         sender=sender,
         receiver=_records((fabric.ports, 4), cbfc.RECEIVER),
@@ -423,6 +441,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         llr_tx=llr_tx,
         llr_rx=llr_rx,
         copy=_records((fabric.ports, copies), rec.COPY),
+        loss_threshold=thresholds,
         ack_ring=_records((fabric.ports, ack_ring), rec.LLR_SET),
         deficit=np.zeros((fabric.ports, 4), np.int64),
         voq_head=np.zeros((switch_ports * 4, inputs), np.int32),
