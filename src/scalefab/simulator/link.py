@@ -15,8 +15,8 @@ from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.llr import SEQUENCE_BITS
 from ..protocol.operations import PREAMBLE_BYTES, WIRE_EXTRA_BYTES
 from .calendar import push
-from .ordered_sets import settle
-from .ports import add_load, kick, line_ps
+from .ordered_sets import flush_update, settle
+from .ports import add_load, kick, line_ps, unblock
 from .recorder import gap_free_ps, record_hop
 from .records import LLR_TIMER, State
 from .switch_input import forward
@@ -134,3 +134,39 @@ def on_llr_timer(S: State, a: int, now_ps: int) -> None:
         due_ps = llr.timer_due_ps(t)
         port.timer_set = 1
         push(S, due_ps if due_ps > now_ps else now_ps + t.timer_limit_ps, LLR_TIMER, a, 0)
+
+
+@compiled
+def begin_look(S: State, a: int, now_ps: int) -> int:
+    """Begin a look of port ``a`` at its work: return when a frame could start, -1 = not now.
+
+    Ordered sets that go at this boundary delay the frame behind them by their line time; what that frame will be is settled now
+    (another event for those 80 ps at 800G would be one more a frame).
+    """
+    port = S.port[a]
+    if port.sched_ps != now_ps:
+        return -1  # superseded by an earlier look
+    port.sched_ps = -1
+    flush_update(S, a, now_ps)
+    if port.frame_end_ps > now_ps:
+        kick(S, a, port.free_ps)
+        return -1
+    unblock(port, now_ps)
+    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
+    settle(S, a, now_ps)
+    return start_ps
+
+
+@compiled
+def replays(S: State, a: int, start_ps: int) -> bool:
+    """Resend a copy if port ``a`` is in a replay and return True; else make sure that it looks when a NACK comes or is due."""
+    port = S.port[a]
+    if S.llr_tx[a].state == llr.TX_REPLAY:
+        resend(S, a, start_ps)
+        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
+        return True
+    if port.nack_arrives_ps >= 0:
+        kick(S, a, port.nack_arrives_ps)
+    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
+        kick(S, a, port.nack_due_ps)
+    return False

@@ -9,12 +9,11 @@ from ..protocol import cbfc, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.llr import TX_REPLAY
 from ..protocol.reliability import PSN_BITS
-from .link import may_transmit, resend, transmit
-from .ordered_sets import ack_arrival_ps, flush_update, settle, update_arrival_ps
+from .link import begin_look, may_transmit, replays, transmit
+from .ordered_sets import ack_arrival_ps, update_arrival_ps
 from .packing import compose
-from .ports import block, credit_mark, kick, unblock, window_mark
+from .ports import block, credit_mark, kick, window_mark
 from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_LLR, ON_WINDOW, PARKED, State
 from .target import enter_ring
@@ -216,27 +215,12 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
     """Endpoint port ``a`` looks at its work."""
     k = S.kernel[0]
     port = S.port[a]
-    if port.sched_ps != now_ps:
-        return  # superseded by an earlier look
-    port.sched_ps = -1
-    flush_update(S, a, now_ps)
-    if port.frame_end_ps > now_ps:
-        kick(S, a, port.free_ps)
+    start_ps = begin_look(S, a, now_ps)
+    if start_ps < 0:
         return
-    # Ordered sets that go at this boundary delay the frame behind them by their line time; what that frame will be is settled
-    # now (another event for those 80 ps at 800G would be one more a frame).
-    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
-    unblock(port, now_ps)
-    settle(S, a, now_ps)
     take_pending(S, a, now_ps)
-    if S.llr_tx[a].state == TX_REPLAY:
-        resend(S, a, start_ps)
-        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
+    if replays(S, a, start_ps):
         return
-    if port.nack_arrives_ps >= 0:
-        kick(S, a, port.nack_arrives_ps)
-    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
-        kick(S, a, port.nack_due_ps)
     short_of_credit = False
     held_by_llr = False
     s = head_control(S, a, now_ps)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.llr import TX_REPLAY
 from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
-from .link import may_transmit, resend, transmit
-from .ordered_sets import ack_arrival_ps, flush_update, hold_buffer, settle, update_arrival_ps
-from .ports import block, credit_mark, kick, unblock
+from .link import begin_look, may_transmit, replays, transmit
+from .ordered_sets import ack_arrival_ps, hold_buffer, update_arrival_ps
+from .ports import block, credit_mark, kick
 from .records import ON_CREDIT, ON_LLR, State
 
 
@@ -64,27 +63,12 @@ def candidate(S: State, a: int, row: int, vc: int) -> int:
 def on_egress(S: State, a: int, now_ps: int) -> None:
     """Output ``a`` looks at its work."""
     port = S.port[a]
-    if port.sched_ps != now_ps:
-        return  # superseded by an earlier look
-    port.sched_ps = -1
-    flush_update(S, a, now_ps)
-    if port.frame_end_ps > now_ps:
-        kick(S, a, port.free_ps)
+    start_ps = begin_look(S, a, now_ps)
+    if start_ps < 0:
         return
-    # Ordered sets that go at this boundary delay the frame behind them by their line time; what that frame will be is settled
-    # now (another event for those 80 ps at 800G would be one more a frame).
-    start_ps = port.free_ps if port.free_ps > now_ps else now_ps
-    unblock(port, now_ps)
-    settle(S, a, now_ps)
     enqueue_arrived(S, a, now_ps)
-    if S.llr_tx[a].state == TX_REPLAY:
-        resend(S, a, start_ps)
-        kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
+    if replays(S, a, start_ps):
         return
-    if port.nack_arrives_ps >= 0:
-        kick(S, a, port.nack_arrives_ps)
-    if port.nack_due_ps >= 0:  # owed, but the frame that it complains of has not arrived yet
-        kick(S, a, port.nack_due_ps)
     if port.queued == 0:
         if port.transit_head >= 0:
             kick(S, a, S.frame[port.transit_head].stage_ps)
