@@ -87,12 +87,6 @@ def sprayed_count(packets: int, offset: int, paths: int, path: int) -> int:
 
 
 @compiled
-def sprayed_first(offset: int, paths: int, path: int) -> int:
-    """Return the first packet that goes to path index ``path`` (if the operation has so many)."""
-    return (path - offset) % paths
-
-
-@compiled
 def sprayed_next(packet: int, paths: int) -> int:
     """Return the next packet on the path of ``packet``: one round on, one place earlier; from place 0 to the last place."""
     return packet + (paths - 1 if packet % paths > 0 else 2 * paths - 1)
