@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from ..protocol.fec_codes import Fec
+from .linkspec import LinkSpec
 
 __all__ = ["CableSpec", "EndpointSpec", "FabricSpec", "Fec", "MemorySpec", "NodeKind", "SpineSpec", "SwitchSpec"]
 
@@ -113,7 +114,7 @@ class FabricSpec:
     ``phy_tx_ps`` counts at the source endpoint, ``phy_rx_ps`` at the target endpoint (a switch's PHYs are inside its
     latency). ``fec_depth`` is the codeword interleave, 0 = the usual one for the port rate. ``credit_bytes``,
     ``overhead_bytes`` and ``cf_spacing_bytes`` are CBFC's (profile section 2).
-    ``ber`` and ``burst`` are the line's errors before FEC, of every link (section 3).
+    ``ber`` and ``burst`` are the line's errors before FEC, of every link (section 3); ``link`` is what every port is told.
     """
 
     endpoints: EndpointSpec
@@ -130,6 +131,7 @@ class FabricSpec:
     cf_spacing_bytes: int
     ber: float = 0.0
     burst: float = 0.0
+    link: LinkSpec = field(default_factory=LinkSpec)
 
     @property
     def mtu(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..fabric.arrays import Fabric
+from ..fabric.faultspec import Fault
 from ..fabric.spec import FabricSpec
 from ..protocol.multipath import Spray
 from ..protocol.reliability import ACK_DELAY_PS, ACK_EVERY_FRAMES, SERVICE_FRAMES, WINDOW_FRAMES
@@ -65,3 +66,4 @@ class Scenario:
     resolved: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
