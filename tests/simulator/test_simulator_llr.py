@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from simulated import bare
 
+from scalefab.fabric.faultspec import Fault, FaultKind
+from scalefab.fabric.linkspec import LlrSpec
 from scalefab.protocol import llr
 from scalefab.protocol.faults import threshold_of
 from scalefab.protocol.fec_codes import Fec
@@ -18,20 +21,20 @@ from scalefab.simulator.setup import make_state
 
 
 def lossy(monkeypatch: pytest.MonkeyPatch, workload: str, loss: float, *overrides: str, **holes: Any) -> tuple[Result, Any]:
-    """Run with every link losing (corrupting) a share of its frames; also returns the kernel's arrays."""
+    """Run with every link corrupting a share of its frames; also returns the kernel's arrays."""
     kept = []
 
-    def with_loss(*arguments: Any) -> Any:
-        state = make_state(*arguments)
-        state.kernel.lossy = 1
-        state.loss_threshold[:] = threshold_of(loss)
-        state.llr_tx.replays_max = llr.NO_REPLAY_LIMIT  # at 5 % a frame in 160,000 is lost four times running
-        state.port.fault_key[:] = np.arange(len(state.port)) * 7919 + 1
-        kept.append(state)
-        return state
+    def keep(*arguments: Any) -> Any:
+        kept.append(make_state(*arguments))
+        return kept[0]
 
-    monkeypatch.setattr(driver, "make_state", with_loss)
-    return driver.simulate(bare(workload, *overrides, **holes)), kept[0]
+    monkeypatch.setattr(driver, "make_state", keep)
+    scenario = bare(workload, *overrides, **holes)
+    # at 5 % a frame in 160,000 is lost four times running: no limit
+    link = replace(scenario.fabric.spec.link, llr=LlrSpec(replay_count_max=llr.NO_REPLAY_LIMIT))
+    fabric = replace(scenario.fabric, spec=replace(scenario.fabric.spec, link=link))
+    faults = tuple(Fault(0, port, FaultKind.LOSS_RATE, threshold_of(loss)) for port in range(fabric.ports)) if loss else ()
+    return driver.simulate(replace(scenario, fabric=fabric, faults=faults)), kept[0]
 
 
 @pytest.mark.parametrize("loss", [1e-3, 1e-2, 5e-2])

@@ -203,11 +203,18 @@ def cc_value(t: Any) -> int:
 
 
 @compiled
-def on_cc_update(r: Any, consumed: int, bits: int) -> int:
-    """Take one VC's value of a CC_UPDATE. Return the credits that it gives back (then a CF_UPDATE is due), 0 = none."""
+def cc_missing(r: Any, consumed: int, bits: int) -> int:
+    """Take one VC's value of a CC_UPDATE: return the credits of packets that never came, 0 = none. They are to be freed."""
     d = (consumed - r.consumed) & ((1 << bits) - 1)
     if d >= 1 << (bits - 1):  # behind: the receiver has counted more by now
         return 0
-    r.freed = (r.freed + d) & ((1 << bits) - 1)
     r.consumed = consumed
+    return d
+
+
+@compiled
+def on_cc_update(r: Any, consumed: int, bits: int) -> int:
+    """Take one VC's value of a CC_UPDATE and free what is missing. Return those credits (then a CF_UPDATE is due), 0 = none."""
+    d = cc_missing(r, consumed, bits)
+    on_free(r, d, bits)
     return d

@@ -92,17 +92,17 @@ def mark_empty(bits: Any, row: int, index: int) -> None:
 
 
 @compiled
-def byte_turn(deficits: Any, row: int, turn: int, ready: int, quantum_bytes: int) -> int:
-    """Round robin by bytes among VC 0 .. 2 (surplus round robin: a VC that overdraws its turn pays in the next).
+def byte_turn(deficits: Any, row: int, turn: int, ready: int, quantum_bytes: int, vcs: int = 4) -> int:
+    """Round robin by bytes among all VCs but 3, which goes strictly first (surplus: an overdrawn turn is paid in the next).
 
     Parameters
     ----------
     deficits
-        int64[rows, 4]: bytes each VC may still send in its turn; changed.
+        int64[rows, vcs]: bytes each VC may still send in its turn; changed.
     row, turn
         Port, and the VC whose turn it is.
     ready
-        Bit v set = VC v has a frame that may go now.
+        Bit v set = VC v has a frame that may go now; bit 3 never is.
     quantum_bytes
         Bytes added at each turn; at least the largest frame, so one addition always pays a debt.
 
@@ -111,12 +111,16 @@ def byte_turn(deficits: Any, row: int, turn: int, ready: int, quantum_bytes: int
     int
         The VC to serve (its turn now), -1 when none is ready.
     """
-    if ready & 7 == 0:
+    if ready == 0:
         return -1
     while True:
         if ready & (1 << turn) == 0:
             deficits[row, turn] = 0
         elif deficits[row, turn] > 0:
             return turn
-        turn = turn + 1 if turn < 2 else 0
+        turn += 1
+        if turn == 3:
+            turn = 4
+        if turn >= vcs:
+            turn = 0
         deficits[row, turn] += quantum_bytes

@@ -6,9 +6,31 @@ from enum import IntEnum
 
 from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
-from .link import on_llr_timer
+from .ccupdate import CREDIT_FIELD_BITS, on_cc_timer
+from .link import on_arrive, on_llr_timer
+from .linkfaults import on_fault, on_pcs_timer
 from .ordered_sets import free_buffer
-from .records import ACK_TIMER, ACTIVATE, DELIVER, EGRESS, FREE, LLR_TIMER, POOL_MARGIN, RELEASE, SERVE_READ, SLOT, State
+from .records import (
+    ACK_TIMER,
+    ACTIVATE,
+    ARRIVE,
+    CC_TIMER,
+    DELIVER,
+    EGRESS,
+    FAULT,
+    FREE,
+    HANDSHAKE,
+    INIT_TIMER,
+    LLR_TIMER,
+    PCS_TIMER,
+    POOL_MARGIN,
+    RELEASE,
+    SERVE_READ,
+    SLOT,
+    START,
+    State,
+)
+from .retry import link_up, on_handshake, on_init_timer
 from .source import on_slot
 from .switch import on_egress
 from .target import activate, deliver, finish, on_ack_timer, start_shares
@@ -22,6 +44,22 @@ class Reason(IntEnum):
     EVENTS = 2  #: the event limit is reached; call again
     NO_PROGRESS = 3  #: no event is left and operations are not done
     GROW = 4  #: a pool runs low; enlarge it and call again
+
+
+@compiled
+def on_start(S: State) -> None:
+    """Begin: handshakes, CC timers, faults, the first operations."""
+    k = S.kernel[0]
+    for a in range(len(S.port)):
+        link = S.link[a]
+        if link.cc_gap_ps > 0:
+            k.background += 1
+            push(S, link.cc_gap_ps, CC_TIMER, a, 0)
+        if link.handshake:
+            link_up(S, a, 0)
+    on_fault(S, 0)
+    if len(S.release) > 0:
+        on_release(S, 0)
 
 
 @compiled
@@ -58,8 +96,11 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
     events = 0
     margin = POOL_MARGIN
     while True:
-        if k.waiting == 0:
-            return (0 if k.done == len(S.op) else 3), k.now_ps, events
+        if k.waiting == k.background:
+            if k.done == len(S.op):
+                return 0, k.now_ps, events
+            if k.waiting == 0 or k.now_ps - k.moved_ps > k.patience_ps:
+                return 3, k.now_ps, events
         if events >= max_events:
             return 2, k.now_ps, events
         if k.events_left < margin + k.dormant or k.frames_left < 4 or k.runs_left < margin or k.replies_left < margin:
@@ -89,8 +130,22 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
         elif kind == SERVE_READ:
             start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
         elif kind == FREE:
-            free_buffer(S, a, b >> 16, b & 0xFFFF, t_ps)
+            free_buffer(S, a, b >> CREDIT_FIELD_BITS, b & ((1 << CREDIT_FIELD_BITS) - 1), t_ps)
         elif kind == LLR_TIMER:
             on_llr_timer(S, a, t_ps)
         elif kind == RELEASE:
             on_release(S, t_ps)
+        elif kind == CC_TIMER:
+            on_cc_timer(S, a, t_ps)
+        elif kind == ARRIVE:
+            on_arrive(S, a, b)
+        elif kind == FAULT:
+            on_fault(S, t_ps)
+        elif kind == INIT_TIMER:
+            on_init_timer(S, a, b, t_ps)
+        elif kind == HANDSHAKE:
+            on_handshake(S, a, b, t_ps)
+        elif kind == PCS_TIMER:
+            on_pcs_timer(S, a, t_ps)
+        elif kind == START:
+            on_start(S)

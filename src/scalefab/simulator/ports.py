@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compiled import compiled
 from .calendar import push
-from .records import EGRESS, NOT_BLOCKED, ON_CREDIT, ON_LLR, ON_WINDOW, SLOT, State
+from .records import EGRESS, NEVER_PS, NOT_BLOCKED, ON_CREDIT, ON_LLR, ON_WINDOW, SLOT, State
 
 
 @compiled
@@ -21,10 +21,16 @@ def line_ps(p: Any, size_bytes: int) -> int:
 def kick(S: State, a: int, t_ps: int) -> None:
     """Make sure that port ``a`` looks at its work at ``t_ps`` or before."""
     p = S.port[a]
-    if p.sched_ps >= 0 and p.sched_ps <= t_ps:
+    if (p.sched_ps >= 0 and p.sched_ps <= t_ps) or t_ps >= NEVER_PS:
         return
     p.sched_ps = t_ps
     push(S, t_ps, EGRESS if a >= S.kernel[0].first_switch_port else SLOT, a, 0)
+
+
+@compiled
+def look_ps(p: Any, t_ps: int) -> int:
+    """Return when a port can act on what is there at ``t_ps``: then, or when its line is free."""
+    return t_ps if t_ps > p.free_ps else p.free_ps
 
 
 @compiled

@@ -9,19 +9,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+
+def zeros(shape: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return records of a dtype, all 0, whose fields are attributes, compiled and interpreted."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
 _i2, _i4, _i8 = np.int16, np.int32, np.int64
 
 EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind", _i4)], align=True)
 
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
+START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER = range(9, 16)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
 POOL_MARGIN = 1024
 
-# Frame kinds
-DATA, ACK = 0, 1
+# Frame kinds; RAW = any Ethernet frame of a scripted port, CC = CC_UPDATE
+DATA, ACK, RAW, CC = range(4)
+
+NEVER_PS = 1 << 62
 
 FRAME = np.dtype(
     [
@@ -33,9 +42,11 @@ FRAME = np.dtype(
         ("next", _i4),  # queue or free list
         ("src", _i2),
         ("dst", _i2),
-        ("kind", _i2),  # DATA, ACK
+        ("kind", _i2),  # DATA, ACK, RAW, CC
         ("vc", _i2),
-        ("answer", _i4),  # 1 = carries responses
+        ("answer", _i2),  # 1 = carries responses
+        ("poisoned", _i2),  # 1 = its FCS is the complement of the right one
+        ("drained", _i2),  # 1 = a slow receiver has taken it out of the buffer
         ("size_bytes", _i4),  # OEFH .. FCS
         ("payload_bytes", _i4),
         ("session", _i4),
@@ -98,12 +109,15 @@ PORT = np.dtype(
         ("window_wait_ps", _i8),
         # CBFC, receiving end: the CF_UPDATE that this port owes its peer
         ("cf_last_ps", _i8),
-        ("cf_due_ps", _i8),  # -1 = none is due
+        ("cf_gap_ps", _i8),  # spacing, as time
+        ("cf_due_ps", _i8),  # -1 = no news is due
+        ("refresh_ps", _i8),  # no VC has to be told again before that
         # CBFC, sending end: ring of CF_UPDATEs on their way here
         ("cf_head", _i4),
         ("cf_count", _i4),
         # LLR, receiving end: ordered sets that this port owes its peer
         ("ack_last_ps", _i8),
+        ("ack_gap_ps", _i8),  # spacing, as time
         ("nack_due_ps", _i8),  # -1 = none
         ("reack_due_ps", _i8),  # a duplicate asks for another ACK, -1
         # LLR, sending end: copies are numbered from 0; those una .. next - 1 are kept
@@ -115,6 +129,7 @@ PORT = np.dtype(
         ("ack_count", _i4),
         ("nack_arrives_ps", _i8),  # -1 = none is on its way
         ("timer_set", _i4),
+        ("cc_due", _i4),  # CC_UPDATEs that are due, a bit each: 2 x (1 = of ineligible VCs) + part
         ("fault_key", _i8),  # substream of its direction of the link
         ("fault_count", _i8),  # frames drawn from it
         # switch output
@@ -141,6 +156,9 @@ PORT = np.dtype(
         ("cf_updates", _i8),
         ("llr_acks", _i8),
         ("llr_nacks", _i8),
+        ("acks_in", _i8),  # ordered sets that have come: ACK, NACK, CF_UPDATE
+        ("nacks_in", _i8),
+        ("updates_in", _i8),
         ("replayed", _i8),  # frames resent
         ("llr_wait_ps", _i8),
         ("data_bytes", _i8),
@@ -151,6 +169,76 @@ PORT = np.dtype(
 )
 
 NOT_BLOCKED, ON_CREDIT, ON_WINDOW, ON_LLR = range(4)
+
+LINK = np.dtype(
+    [
+        # settings of the direction out of the port
+        ("eligible", _i8),  # mask of VCs that LLR protects
+        ("lossless", _i8),  # mask of VCs with credits
+        ("credit_bytes", _i4),
+        ("overhead_bytes", _i4),
+        ("init_action", _i4),
+        ("flush_action", _i4),
+        ("re_init", _i4),
+        ("handshake", _i4),  # 1 = INIT at the start
+        ("refresh_gap_ps", _i8),  # each VC is told once in that time
+        ("cc_gap_ps", _i8),
+        # LLR: INIT and INIT_ECHO that the port owes its peer, -1
+        ("init_due_ps", _i8),
+        ("echo_due_ps", _i8),
+        ("pcs_since_ps", _i8),  # PCS lost since, -1 = it is there
+        ("down_from_ps", _i8),  # nothing that arrives later gets through; the next time that it goes down
+        # faults
+        ("loss", _i8),  # probability x 2^62 that a frame arrives with a wrong FCS, beside that of its length
+        ("number", _i8),  # new frames put on the line
+        ("next_number", _i8),  # the next one that a fault waits for
+        ("fault_head", _i4),  # list of such faults
+        ("ack_mode", _i4),  # ACKS_GO, ACKS_PAUSED, ACKS_FROZEN
+        ("frozen_seq", _i4),
+        ("cc_stopped", _i4),
+        ("cc_asleep", _i4),  # 1 = its timer rests, nothing has moved for long
+        ("cc_sent", _i4),  # CC_UPDATEs that have not got through yet, bits as in cc_due
+        ("set_key", _i8),
+        ("set_count", _i8),
+        ("set_loss", _i8),  # probability x 2^62 that an ordered set is lost
+        ("set_delay_ps", _i8),
+        ("set_last_ps", _i8),  # arrival of the last one: they do not overtake each other
+        # counters
+        ("sequenced", _i8),  # frames with a sequence number put on the line, replays too
+        ("sequenced_poisoned", _i8),
+        ("inits", _i8),
+        ("echoes", _i8),
+        ("inits_in", _i8),
+        ("echoes_in", _i8),
+        ("cc_updates", _i8),
+        ("cc_updates_in", _i8),
+        ("flushed", _i8),  # copies that a FLUSH dropped before they had got through
+        ("discarded", _i8),  # frames that init_action or flush_action dropped
+        ("line_lost", _i8),  # frames without LLR that the line lost or corrupted
+        ("no_room", _i8),  # frames of best-effort VCs that found no room at the port
+    ],
+    align=True,
+)
+"""The rarely needed part of a port: what it was told of its link, handshakes, faults, counters."""
+
+ACKS_GO, ACKS_PAUSED, ACKS_FROZEN = range(3)
+
+DRAIN = np.dtype(
+    [
+        ("num", _i8),  # ps a byte = num / den; den 0 = the buffer is emptied at once, num 0 = not at all
+        ("den", _i8),
+        ("free_ps", _i8),
+        ("head", _i4),  # frames that wait while it is not emptied
+        ("tail", _i4),
+    ],
+    align=True,
+)
+"""How fast an endpoint takes the frames of a VC out of a port's receive buffer."""
+
+FAULT_ROW = np.dtype(
+    [("at_ps", _i8), ("port", _i4), ("kind", _i4), ("vc", _i4), ("next", _i4), ("arg", _i8), ("number", _i8)], align=True
+)
+"""One row of the fault table; ``number`` and ``next`` serve those that wait for a frame."""
 
 NODE = np.dtype(
     [
@@ -245,8 +333,8 @@ CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("
 COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
 """One frame in a replay buffer; ``frame`` = -1 once the receiver has accepted it: what a replay of it needs is its size."""
 
-LLR_SET = np.dtype([("t_ps", _i8), ("upto", _i8), ("nack", _i4)], align=True)
-"""An ACK or NACK on its way: arrival, number of the first copy that it does not acknowledge."""
+LLR_SET = np.dtype([("t_ps", _i8), ("seq", _i4), ("nack", _i4)], align=True)
+"""An ACK or NACK on its way."""
 
 KERNEL = np.dtype(
     [
@@ -264,13 +352,15 @@ KERNEL = np.dtype(
         ("service", _i4),
         ("credit_bytes", _i4),
         ("overhead_bytes", _i4),
-        ("cf_spacing_bytes", _i4),
         ("cf_ring", _i4),
+        ("vcs", _i4),
         ("llr", _i4),  # 1 = links retry
-        ("lossy", _i4),  # 1 = links lose frames
+        ("lossy", _i4),  # 1 = links lose frames at random
+        ("careful", _i4),  # 1 = ordered sets may be lost or late, links go down or begin with INIT, single frames are hit
+        ("mixed", _i4),  # 1 = some VC is not eligible, not lossless, or shares credits with others
+        ("drained", _i4),  # 1 = some receive buffer is emptied slowly
         ("copies", _i4),  # entries of a replay buffer, a power of two
         ("ack_ring", _i4),
-        ("ctlos_spacing_bytes", _i4),
         ("quantum_bytes", _i4),
         ("bins", _i4),
         ("ack_delay_ps", _i8),
@@ -296,6 +386,10 @@ KERNEL = np.dtype(
         ("replies_left", _i4),
         # releases by start time
         ("release_at", _i4),
+        ("fault_at", _i4),
+        ("background", _i4),  # events in the queue that come again and again: they are no progress
+        ("moved_ps", _i8),  # when a frame last began to move or was executed
+        ("patience_ps", _i8),  # how long nothing may move while only such events are left
         ("dormant", _i8),  # operations that still need an event to start
         # trace
         ("numbered", _i8),  # frames sent, DATA and ACK
@@ -316,6 +410,7 @@ KERNEL = np.dtype(
         ("wire_bytes", _i8),  # of data frames, on their first link
         ("frame_ps", _i8),
         ("done", _i8),
+        ("lost", _i8),  # frames that will never arrive
         ("completion_ps", _i8),
     ],
     align=True,
@@ -331,21 +426,27 @@ class State(NamedTuple):
     bucket_head: Any  # int32[BUCKETS]: event + 1, 0 = empty
     bucket_tail: Any
     port: Any  # PORT[ports]
+    link: Any  # LINK[ports]
     node: Any  # NODE[nodes]
-    sender: Any  # cbfc.SENDER[ports, 4]
-    receiver: Any  # cbfc.RECEIVER[ports, 4]
+    sender: Any  # cbfc.SENDER[ports, vcs + 1]: the last one is the pool that all VCs share
+    receiver: Any  # cbfc.RECEIVER[ports, vcs]
+    told_ps: Any  # int64[ports, vcs]: when a CF_UPDATE last told the VC
+    drain: Any  # DRAIN[ports, vcs], [1, 1] where none is slow
+    cc_value: Any  # int32[ports, 2 * vcs]: what CC_UPDATEs on their way say, eligible ones first
     cf_ring: Any  # CF_UPDATE[ports, ring]
     llr_tx: Any  # llr.SENDER[ports]
     llr_rx: Any  # llr.RECEIVER[ports], of the direction out of the port
     copy: Any  # COPY[ports, copies]
+    sent_ps: Any  # int64[ports, copies]: when each copy was first sent, [1, 1] where nothing can make it old
+    fault: Any  # FAULT_ROW[rows]
     loss_threshold: Any  # int64[wire bytes]: loss probability x 2^62
     ack_ring: Any  # LLR_SET[ports, ring]
-    deficit: Any  # int64[ports, 4]
-    voq_head: Any  # int32[switch ports * 4, inputs]: frame + 1, 0 = empty
+    deficit: Any  # int64[ports, vcs]
+    voq_head: Any  # int32[switch ports * vcs, inputs]: frame + 1, 0 = empty
     voq_tail: Any
-    voq_bits: Any  # int64[switch ports * 4, words]
-    voq_deficit: Any  # int32[switch ports * 4, inputs]: bytes an input may still send in its turn
-    voq_last: Any  # int32[switch ports * 4]
+    voq_bits: Any  # int64[switch ports * vcs, words]
+    voq_deficit: Any  # int32[switch ports * vcs, inputs]: bytes an input may still send in its turn
+    voq_last: Any  # int32[switch ports * vcs]
     ring_head: Any  # int32[endpoint ports, 3]: session + 1, 0 = empty
     ring_tail: Any
     burst: Any  # int32[endpoint ports, 3]

@@ -69,7 +69,7 @@ def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None 
         compile_apart()
     compile_s = time.perf_counter() - begin
     lower = bound(graph, fabric, pack=options.pack)
-    state = make_state(graph, fabric, options, max(lower.ps, 1))
+    state = make_state(graph, fabric, options, max(lower.ps, 1), scenario.faults)
     run = _Run(state, options, total, progress, compile_s)
     reason = run.to_the_end()
     return _result(scenario, run, reason, lower.ps, lower.cut)

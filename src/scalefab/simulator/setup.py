@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,9 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
+from ..fabric.faultspec import Fault
+from ..fabric.linkspec import LinkSpec
 from ..fabric.spec import NodeKind
-from ..protocol import cbfc, faults, llr
-from ..protocol.fec_codes import usual_depth
-from ..protocol.fec_loss import LineErrors
-from ..protocol.llr import CTLOS_SPACING_BYTES
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
@@ -24,7 +23,8 @@ from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
 from .calendar import BUCKETS
-from .records import POOL_MARGIN
+from .linksetup import make_links
+from .records import POOL_MARGIN, zeros
 from .result import Stage
 
 PAGE_BITS = 12
@@ -37,10 +37,6 @@ _MAX_PS = 1 << 62
 
 I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
-
-
-def _records(shape: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return np.zeros(shape, dtype).view(np.recarray)
 
 
 def page_hashes(addresses: I8, dst: I8) -> I8:
@@ -255,7 +251,7 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares) -> Sess
 
 
 def _nodes(fabric: Fabric) -> Any:
-    node = _records(fabric.nodes, rec.NODE)
+    node = zeros(fabric.nodes, rec.NODE)
     node.first_port = fabric.node_first_port
     node.is_switch = fabric.node_kind == NodeKind.SWITCH
     node.tier, node.first_uplink, node.uplinks = fabric.node_tier, fabric.node_first_uplink, fabric.node_uplinks
@@ -273,7 +269,7 @@ def _nodes(fabric: Fabric) -> Any:
 
 
 def _ports(fabric: Fabric) -> Any:
-    port = _records(fabric.ports, rec.PORT)
+    port = zeros(fabric.ports, rec.PORT)
     port.node, port.peer = fabric.port_node, fabric.port_peer
     port.num, port.den = fabric.port_ps_num, fabric.port_ps_den
     port.delay_ps = fabric.port_delay_ps
@@ -297,7 +293,7 @@ def _ports(fabric: Fabric) -> Any:
 
 
 def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> Any:
-    op = _records(len(graph), rec.OPERATION)
+    op = zeros(len(graph), rec.OPERATION)
     for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes", "start_ps", "compute_ps"):
         op[name] = getattr(graph, name)
     op.packets, op.answers, op.requests = units, parts, parts
@@ -308,35 +304,14 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
     return op
 
 
-def link_loss(fabric: Fabric) -> I8:
-    """Return the loss threshold of each length on the line (`protocol.faults`), all 0 for lines without errors."""
-    spec = fabric.spec
-    if spec.ber == 0.0:
-        return np.zeros(spec.frame_max + 4 + WIRE_EXTRA_BYTES + 1, np.int64)
-    depth = spec.fec_depth or usual_depth(int(fabric.port_rate_bps[0]))
-    return np.array(faults.loss_thresholds(spec.fec, LineErrors(spec.ber, spec.burst), depth, spec.frame_max))
-
-
-def llr_bytes_max(fabric: Fabric) -> I8:
-    """Return each port's outstanding_bytes_max: the default for its rate, or rate x T where the link is longer (section 2)."""
-    scaled = fabric.port_rate_bps * 135_000 // 800_000_000_000
-    default = np.select(
-        [
-            fabric.port_rate_bps == 800 * 10**9,
-            fabric.port_rate_bps == 400 * 10**9,
-            fabric.port_rate_bps == 200 * 10**9,
-            fabric.port_rate_bps == 100 * 10**9,
-        ],
-        [135_000, 58_768, 31_184, 15_600],
-        scaled,
-    )
-    frame = fabric.spec.frame_max + WIRE_EXTRA_BYTES
-    round_trip_ps = fabric.port_delay_ps + fabric.port_delay_ps[fabric.port_peer]
-    in_flight = round_trip_ps * fabric.port_rate_bps // (8 * 10**12) + 2 * frame + CTLOS_SPACING_BYTES
-    return np.maximum(default, in_flight)
-
-
-def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int) -> rec.State:
+def make_state(
+    graph: OperationGraph,
+    fabric: Fabric,
+    options: RunOptions,
+    horizon_ps: int,
+    table: Sequence[Fault] = (),
+    links: Sequence[LinkSpec] | None = None,
+) -> rec.State:
     """Build the kernel's arrays for one run.
 
     Parameters
@@ -345,8 +320,13 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         What to run, on what, how.
     horizon_ps
         Expected length of the run, for the width of the link-load bins (they widen by themselves when it is short).
+    table
+        Faults in order of time.
+    links
+        What each port is told; None = the same for all, `FabricSpec.link`.
     """
     spec = fabric.spec
+    links = links if links is not None else (spec.link,) * fabric.ports
     units, parts = unit_counts(graph, spec.mtu)
     if len(units) and int(units.max()) >= 1 << 31:
         i = int(units.argmax())
@@ -359,44 +339,24 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     inputs = int(fabric.node_ports[fabric.endpoints :].max()) if fabric.nodes > fabric.endpoints else 1
     words = (inputs + 31) // 32
 
-    share = _records(len(shares.op), rec.SHARE)
+    share = zeros(len(shares.op), rec.SHARE)
     share.op, share.session = shares.op, sessions.of_share
     share.index, share.stride, share.left, share.answer = shares.index, shares.stride, shares.count, shares.answer
     share.next = -1
 
-    session = _records(len(sessions.key), SESSION)
+    session = zeros(len(sessions.key), SESSION)
     session.src, session.dst, session.path, session.vc = sessions.src, sessions.dst, sessions.path, sessions.vc
     session.port = fabric.node_first_port[sessions.src] + sessions.path // fabric.uplinks
     session.peer_port = fabric.node_first_port[sessions.dst] + sessions.path // fabric.uplinks
     session.window = options.window_frames
-    flow = _records(len(sessions.key), rec.FLOW)
+    flow = zeros(len(sessions.key), rec.FLOW)
     for name in ("ring_next", "share_head", "share_tail", "reply_head", "reply_tail", "control_next"):
         flow[name] = -1
     flow.answer = sessions.answer
 
-    sender = _records((fabric.ports, 4), cbfc.SENDER)
-    sender.limit = fabric.port_buffer_bytes[fabric.port_peer] // spec.credit_bytes
-
-    spacing_ps = np.maximum(1, spec.cf_spacing_bytes * fabric.port_ps_num // fabric.port_ps_den)
-    in_flight = int((fabric.port_delay_ps // spacing_ps).max()) + 4
-    cf_ring = 1 << (in_flight - 1).bit_length()
-
-    # ACKs keep their spacing: so many are on their way at once, at most
-    ctlos_ps = np.maximum(1, CTLOS_SPACING_BYTES * fabric.port_ps_num // fabric.port_ps_den)
-    ack_ring = 1 << (int((fabric.port_delay_ps // ctlos_ps).max()) + 4).bit_length()
-    llr_tx, llr_rx = _records(fabric.ports, llr.SENDER), _records(fabric.ports, llr.RECEIVER)
-    llr_tx.state, llr_rx.state = llr.TX_ADVANCE, llr.RX_SEND_ACKS  # links came up before the run
-    llr_tx.bytes_max = llr_bytes_max(fabric)
-    llr_tx.frames_max = llr_tx.bytes_max // 84
-    llr_tx.replays_max, llr_tx.timer_limit_ps = llr.REPLAY_COUNT_MAX, llr.REPLAY_TIMER_PS
-    llr_tx.timer_ps = -1
-    copies = 1 << int(llr_tx.frames_max.max()).bit_length()
-
-    thresholds = link_loss(fabric)
     port = _ports(fabric)
-    forward = fabric.port_peer > np.arange(fabric.ports)  # the two directions of a link have a substream each
-    for p in range(fabric.ports) if thresholds.any() else ():
-        port.fault_key[p] = faults.substream_key(options.seed, "fault", 2 * int(fabric.port_link[p]) + int(forward[p]))
+    made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
+    vcs = made.switches["vcs"]
 
     op = _operations(graph, units, parts, shares)
     begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
@@ -406,17 +366,18 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     dormant = int(np.count_nonzero((graph.waits > 0) & (units > 0)) + np.count_nonzero(graph.kind == Kind.GET))
     events = dormant + len(sessions.key) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
 
-    kernel = _records(1, rec.KERNEL)
+    kernel = zeros(1, rec.KERNEL)
     k = kernel[0]
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
     k.uplinks = fabric.uplinks
     k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
     k.body_limit = spec.frame_max - 32
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
-    k.credit_bytes, k.overhead_bytes, k.cf_spacing_bytes = spec.credit_bytes, spec.overhead_bytes, spec.cf_spacing_bytes
-    k.cf_ring, k.quantum_bytes, k.bins = cf_ring, spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
-    k.lossy = int(bool(thresholds.any()))
-    k.llr, k.copies, k.ack_ring, k.ctlos_spacing_bytes = int(options.llr), copies, ack_ring, CTLOS_SPACING_BYTES
+    k.credit_bytes, k.overhead_bytes = spec.credit_bytes, spec.overhead_bytes
+    k.quantum_bytes, k.bins = spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
+    for name, value in made.switches.items():
+        k[name] = value
+    k.llr = int(k.llr and options.llr)
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
@@ -430,31 +391,24 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
 
     return rec.State(
         kernel=kernel,
-        event=_records(events, rec.EVENT),
+        event=zeros(events, rec.EVENT),
         bucket_head=np.zeros(BUCKETS, np.int32),
         bucket_tail=np.zeros(BUCKETS, np.int32),
         port=port,
         node=_nodes(fabric),
-        sender=sender,
-        receiver=_records((fabric.ports, 4), cbfc.RECEIVER),
-        cf_ring=_records((fabric.ports, cf_ring), rec.CF_UPDATE),
-        llr_tx=llr_tx,
-        llr_rx=llr_rx,
-        copy=_records((fabric.ports, copies), rec.COPY),
-        loss_threshold=thresholds,
-        ack_ring=_records((fabric.ports, ack_ring), rec.LLR_SET),
-        deficit=np.zeros((fabric.ports, 4), np.int64),
-        voq_head=np.zeros((switch_ports * 4, inputs), np.int32),
-        voq_tail=np.zeros((switch_ports * 4, inputs), np.int32),
-        voq_bits=np.zeros((switch_ports * 4, words), np.int64),
-        voq_deficit=np.zeros((switch_ports * 4, inputs), np.int32),
-        voq_last=np.full(switch_ports * 4, -1, np.int32),
+        **made.arrays,
+        deficit=np.zeros((fabric.ports, vcs), np.int64),
+        voq_head=np.zeros((switch_ports * vcs, inputs), np.int32),
+        voq_tail=np.zeros((switch_ports * vcs, inputs), np.int32),
+        voq_bits=np.zeros((switch_ports * vcs, words), np.int64),
+        voq_deficit=np.zeros((switch_ports * vcs, inputs), np.int32),
+        voq_last=np.full(switch_ports * vcs, -1, np.int32),
         ring_head=np.zeros((endpoint_ports, 3), np.int32),
         ring_tail=np.zeros((endpoint_ports, 3), np.int32),
         burst=np.zeros((endpoint_ports, 3), np.int32),
-        frame=_records(FRAME_POOL, rec.FRAME),
-        run=_records(SMALL_POOL, rec.RUN),
-        reply=_records(SMALL_POOL, rec.REPLY),
+        frame=zeros(FRAME_POOL, rec.FRAME),
+        run=zeros(SMALL_POOL, rec.RUN),
+        reply=zeros(SMALL_POOL, rec.REPLY),
         session=session,
         flow=flow,
         twin=sessions.twin,
@@ -467,11 +421,11 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
         stage_ps=np.zeros(len(Stage), np.int64),
         latency=np.zeros(LATENCY_BINS, np.int64),
         load=np.zeros((fabric.ports, LOAD_BINS), np.int64),
-        sample=_records(max(1, int(k.sample_room)), trace.SAMPLE),
-        traced=_records(max(1, options.capture_frames), trace.TRACED),
-        traced_run=_records(4 * options.capture_frames + 1024, trace.TRACED_RUN),
-        hop=_records(4 * options.capture_frames + 4, trace.HOP),
-        update=_records(4 * options.capture_frames + 4, trace.UPDATE),
+        sample=zeros(max(1, int(k.sample_room)), trace.SAMPLE),
+        traced=zeros(max(1, options.capture_frames), trace.TRACED),
+        traced_run=zeros(4 * options.capture_frames + 1024, trace.TRACED_RUN),
+        hop=zeros(4 * options.capture_frames + 4, trace.HOP),
+        update=zeros(4 * options.capture_frames + 4, trace.UPDATE),
     )
 
 
@@ -490,7 +444,7 @@ def grow(state: rec.State) -> rec.State:
             continue
         old = getattr(state, field)
         extra = len(old) + minimum
-        new = _records(len(old) + extra, old.dtype)
+        new = zeros(len(old) + extra, old.dtype)
         new[: len(old)] = old
         changes[field] = new
         k[left] = int(k[left]) + extra

@@ -8,14 +8,15 @@ from ..compiled import compiled
 from ..protocol import cbfc, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
-from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.reliability import PSN_BITS
-from .link import begin_look, may_transmit, replays, transmit
-from .ordered_sets import ack_arrival_ps, update_arrival_ps
+from .credits import may_charge
+from .link import begin_look, goes_first, may_transmit, transmit
+from .ordered_sets import sleep
 from .packing import compose
+from .pools import new_frame
 from .ports import block, credit_mark, kick, window_mark
 from .recorder import record_frame
-from .records import ACK, DATA, IN_RING, NOWHERE, ON_CREDIT, ON_LLR, ON_WINDOW, PARKED, State
+from .records import ACK, DATA, IN_RING, NOWHERE, ON_WINDOW, PARKED, State
 from .target import enter_ring
 
 
@@ -103,37 +104,6 @@ def enter_ring_tail(S: State, a: int, vc: int, s: int) -> None:
 
 
 @compiled
-def new_frame(S: State, a: int, s: int, kind: int, start_ps: int) -> int:
-    """Take a frame from the pool."""
-    k = S.kernel[0]
-    i = k.frame_free
-    if i >= 0:
-        k.frame_free = S.frame[i].next
-    else:
-        i = k.frame_top
-        k.frame_top += 1
-    f = S.frame[i]
-    k.frames_left -= 1
-    f.op = -1
-    f.first = 0
-    f.count = 0
-    f.more = -1
-    f.next = -1
-    f.kind = kind
-    f.answer = 0
-    f.session = s
-    f.payload_bytes = 0
-    f.ack_session = -1
-    f.cable_ps = 0
-    f.lookup_ps = 0
-    f.arbiter_ps = 0
-    f.hold_ps = 0
-    f.replay_ps = 0
-    f.start_ps = start_ps
-    return i
-
-
-@compiled
 def head_control(S: State, a: int, now_ps: int) -> int:
     """Return the session whose standalone ACK is next and ready, -1 for none. ACKs that rode on DATA meanwhile are dropped."""
     port = S.port[a]
@@ -158,7 +128,7 @@ def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
     session = S.session[s]
     port.control_head = flow.control_next
     flow.in_control = 0
-    i = new_frame(S, a, s, ACK, start_ps)
+    i = new_frame(S, s, ACK, start_ps)
     f = S.frame[i]
     f.src = session.dst
     f.dst = session.src
@@ -180,7 +150,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     port = S.port[a]
     session = S.session[s]
     flow = S.flow[s]
-    i = new_frame(S, a, s, DATA, start_ps)
+    i = new_frame(S, s, DATA, start_ps)
     f = S.frame[i]
     body = compose(S, s, i)
     f.src = session.src
@@ -219,16 +189,16 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
     if start_ps < 0:
         return
     take_pending(S, a, now_ps)
-    if replays(S, a, start_ps):
+    if goes_first(S, a, start_ps):
         return
     short_of_credit = False
     held_by_llr = False
     s = head_control(S, a, now_ps)
     if s >= 0:
         n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
-        if not may_transmit(S, a, ops.ACK_FRAME_BYTES):
+        if not may_transmit(S, a, ops.ACK_FRAME_BYTES, ops.VC_CONTROL):
             held_by_llr = True
-        elif cbfc.may_send(S.sender[a, ops.VC_CONTROL], n, COUNTER_BITS):
+        elif may_charge(S, a, ops.VC_CONTROL, n):
             send_ack(S, a, s, start_ps)
             kick(S, a, port.free_ps)
             return
@@ -248,11 +218,11 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         if s < 0:
             continue
         size = ops.frame_bytes(compose(S, s, -1))
-        if not may_transmit(S, a, size):
+        if not may_transmit(S, a, size, vc):
             held_by_llr = True
             continue
         n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
-        if not cbfc.may_send(S.sender[a, vc], n, COUNTER_BITS):
+        if not may_charge(S, a, vc, n):
             short_of_credit = True
             continue
         ready |= 1 << vc
@@ -277,14 +247,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         kick(S, a, port.free_ps)
         return
     if short_of_credit or held_by_llr:
-        block(port, ON_LLR if held_by_llr else ON_CREDIT, now_ps)
-        t_ps = update_arrival_ps(S, a)
-        if t_ps >= 0:
-            kick(S, a, t_ps)
-        if held_by_llr:
-            t_ps = ack_arrival_ps(S, a)
-            if t_ps >= 0:
-                kick(S, a, t_ps)
+        sleep(S, a, now_ps, held_by_llr)
     elif port.parked > 0:
         block(port, ON_WINDOW, now_ps)
     if port.control_head >= 0 and S.flow[port.control_head].control_ps > now_ps:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from ..compiled import compiled
-from ..protocol import cbfc, switching
-from ..protocol.cbfc import COUNTER_BITS
+from ..protocol import switching
 from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
-from .link import begin_look, may_transmit, replays, transmit
-from .ordered_sets import ack_arrival_ps, hold_buffer, update_arrival_ps
-from .ports import block, credit_mark, kick
-from .records import ON_CREDIT, ON_LLR, State
+from .credits import may_charge
+from .link import begin_look, goes_first, may_transmit, transmit
+from .ordered_sets import hold_buffer, sleep
+from .ports import credit_mark, kick
+from .records import State
+
+NOTHING, NO_CREDIT, HELD = -1, -2, -3
+"""Why no input of a VC sends: none waits, credits are missing, LLR holds the frame."""
 
 
 @compiled
@@ -17,7 +20,7 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
     """Move the frames that may leave by now into the VOQs of output ``a``: the arbiter sees no frame that has not come."""
     port = S.port[a]
     i = port.transit_head
-    base = (a - S.kernel[0].first_switch_port) * 4
+    base = (a - S.kernel[0].first_switch_port) * S.kernel[0].vcs
     first_port = S.node[port.node].first_port
     while i >= 0 and S.frame[i].stage_ps <= now_ps:
         f = S.frame[i]
@@ -39,7 +42,7 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
 
 @compiled
 def candidate(S: State, a: int, row: int, vc: int) -> int:
-    """Return the input whose frame VC ``vc`` of output ``a`` sends next: -1 = none waits, -2 = no credits, -3 = LLR holds it.
+    """Return the input whose frame VC ``vc`` of output ``a`` sends next, or `NOTHING`, `NO_CREDIT`, `HELD`.
 
     Deficit round robin by bytes: an input keeps its turn while what is left of it covers the frame at its head.
     """
@@ -52,11 +55,11 @@ def candidate(S: State, a: int, row: int, vc: int) -> int:
     ):
         j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, j)
     if j < 0:
-        return -1
+        return NOTHING
     f = S.frame[S.voq_head[row + vc, j] - 1]
-    if not cbfc.may_send(S.sender[a, vc], f.credits, COUNTER_BITS):
-        return -2
-    return j if may_transmit(S, a, f.size_bytes) else -3
+    if not may_charge(S, a, vc, f.credits):
+        return NO_CREDIT
+    return j if may_transmit(S, a, f.size_bytes, vc) else HELD
 
 
 @compiled
@@ -67,13 +70,13 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
     if start_ps < 0:
         return
     enqueue_arrived(S, a, now_ps)
-    if replays(S, a, start_ps):
+    if goes_first(S, a, start_ps):
         return
     if port.queued == 0:
         if port.transit_head >= 0:
             kick(S, a, S.frame[port.transit_head].stage_ps)
         return
-    row = (a - S.kernel[0].first_switch_port) * 4
+    row = (a - S.kernel[0].first_switch_port) * S.kernel[0].vcs
     vc = VC_CONTROL
     j = candidate(S, a, row, VC_CONTROL)
     if j < 0:
@@ -81,12 +84,19 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
         j1 = candidate(S, a, row, 1)
         j2 = candidate(S, a, row, 2)
         ready = (1 if j0 >= 0 else 0) | (2 if j1 >= 0 else 0) | (4 if j2 >= 0 else 0)
-        vc = switching.byte_turn(S.deficit, a, port.turn, ready, S.kernel[0].quantum_bytes)
+        held = j == HELD or j0 == HELD or j1 == HELD or j2 == HELD
+        vcs = S.kernel[0].vcs
+        for further in range(4, vcs):
+            j = candidate(S, a, row, further)
+            if j >= 0:
+                ready |= 1 << further
+            held = held or j == HELD
+        vc = switching.byte_turn(S.deficit, a, port.turn, ready, S.kernel[0].quantum_bytes, vcs)
         if vc < 0:
-            wait_to_send(S, a, now_ps, j == -3 or j0 == -3 or j1 == -3 or j2 == -3)
+            wait_to_send(S, a, now_ps, held)
             return
         port.turn = vc
-        j = j0 if vc == 0 else (j1 if vc == 1 else j2)
+        j = (j0 if vc == 0 else j1 if vc == 1 else j2) if vc < 3 else candidate(S, a, row, vc)
         S.deficit[a, vc] -= S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
     send(S, a, row + vc, j, start_ps)
 
@@ -95,14 +105,7 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
 def wait_to_send(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
     """Frames wait but none may go: sleep until the next ordered set or the next frame comes."""
     port = S.port[a]
-    block(port, ON_LLR if held_by_llr else ON_CREDIT, now_ps)
-    t_ps = update_arrival_ps(S, a)
-    if t_ps >= 0:
-        kick(S, a, t_ps)
-    if held_by_llr:
-        t_ps = ack_arrival_ps(S, a)
-        if t_ps >= 0:
-            kick(S, a, t_ps)
+    sleep(S, a, now_ps, held_by_llr)
     if port.transit_head >= 0:
         kick(S, a, S.frame[port.transit_head].stage_ps)
 

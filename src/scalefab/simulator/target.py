@@ -9,7 +9,10 @@ from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
+from .ccupdate import CREDIT_FIELD_BITS, note_move
+from .linkfaults import is_drained
 from .ordered_sets import free_buffer
+from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
 from .recorder import record_sample
 from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ, State
@@ -263,27 +266,17 @@ def run_bytes(S: State, op: int, first: int, count: int) -> int:
 
 
 @compiled
-def release_frame(S: State, i: int) -> None:
-    """Return a frame and its runs to their pools."""
-    k = S.kernel[0]
-    f = S.frame[i]
-    n = f.more
-    while n >= 0:
-        following = S.run[n].next
-        S.run[n].next = k.run_free
-        k.run_free = n
-        k.runs_left += 1
-        n = following
-    f.next = k.frame_free
-    k.frame_free = i
-    k.frames_left += 1
-
-
-@compiled
 def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
     k = S.kernel[0]
     f = S.frame[i]
+    if k.drained and not is_drained(S, a, i, now_ps):
+        return
+    if f.poisoned:  # FCS comes first
+        free_buffer(S, a, f.vc, f.credits, now_ps)
+        lose_frame(S, i)
+        return
+    note_move(S, now_ps)
     if f.ack_session >= 0:
         take_ack(S, f.ack_session, f.ack_psn, now_ps)
     if f.kind == ACK:
@@ -308,7 +301,7 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         if node.mem_free_ps > visible:  # more bytes than memory moves in its latency: visible when the last one is there
             visible = node.mem_free_ps
     if begin > now_ps:  # memory is the bottleneck: the frame stays in the receive buffer until memory takes it
-        push(S, begin, FREE, a, int(f.vc) * 65_536 + int(f.credits))
+        push(S, begin, FREE, a, (int(f.vc) << CREDIT_FIELD_BITS) | int(f.credits))
     else:
         free_buffer(S, a, f.vc, f.credits, now_ps)
     k.delivered += 1
