@@ -8,8 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from ..protocol.cbfc import CC_INTERVAL_PS, CF_SPACING_BYTES, CREDIT_BYTES, REFRESH_BYTES
-from ..protocol.llr import CTLOS_SPACING_BYTES, REPLAY_COUNT_MAX, FrameAction
+from ..protocol.limits import (
+    CC_INTERVAL_PS,
+    CF_SPACING_BYTES,
+    CREDIT_BYTES,
+    CTLOS_SPACING_BYTES,
+    REFRESH_BYTES,
+    REPLAY_COUNT_MAX,
+    FrameAction,
+)
 
 ALL_VCS = (1 << 32) - 1
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from ..fabric.linkspec import CbfcSpec, LinkSpec
 from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SpineSpec, SwitchSpec
 from ..fabric.timing import cable_delay_ps
 from ..protocol.multipath import Spray
@@ -79,11 +80,9 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
         frame_max=section.frame_max,
         phy_tx_ps=section.phy_tx or 0,
         phy_rx_ps=section.phy_rx or 0,
-        credit_bytes=cbfc.credit,
-        overhead_bytes=cbfc.overhead,
-        cf_spacing_bytes=cbfc.cf_spacing,
         ber=section.ber,
         burst=section.burst or 0.0,
+        link=LinkSpec(cbfc=CbfcSpec(cbfc.credit, cbfc.overhead, cbfc.cf_spacing)),
     )
 
 

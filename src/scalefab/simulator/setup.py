@@ -416,7 +416,7 @@ def make_state(graph: OperationGraph, fabric: Fabric, options: RunOptions, horiz
     k.credit_bytes, k.overhead_bytes, k.cf_spacing_bytes = spec.credit_bytes, spec.overhead_bytes, spec.cf_spacing_bytes
     k.cf_ring, k.quantum_bytes, k.bins = cf_ring, spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
     k.lossy = int(bool(thresholds.any()))
-    k.llr, k.copies, k.ack_ring, k.ctlos_spacing_bytes = int(options.llr), copies, ack_ring, CTLOS_SPACING_BYTES
+    k.llr, k.copies, k.ack_ring, k.ctlos_spacing_bytes = int(spec.link.llr.on), copies, ack_ring, CTLOS_SPACING_BYTES
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
