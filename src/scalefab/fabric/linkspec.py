@@ -43,6 +43,13 @@ class AfterFlush(IntEnum):
     RE_INIT = 1
 
 
+class VcMap(IntEnum):
+    """Which VC of a link DATA takes; ACKs stay on VC 3 either way."""
+
+    PROFILE = 0  #: RH.vc: requests 0, responses 1, bulk 2
+    ONE = 1  #: all DATA on VC 0: request and response wait for each other, which ends in a deadlock (to show it)
+
+
 @dataclass(frozen=True, slots=True)
 class LlrSpec:
     """LLR of a port's sending end; None = `scalefab.protocol.limits` computes it for the link (0 = off for age and PCS)."""
@@ -99,5 +106,6 @@ class LinkSpec:
     cbfc: CbfcSpec = field(default_factory=CbfcSpec)
     pfc: PfcSpec = field(default_factory=PfcSpec)
     vcs: int = 4
+    vc_map: VcMap = VcMap.PROFILE
     dscp_map: tuple[tuple[int, int], ...] = ()
     pcp_map: tuple[tuple[int, int], ...] = ()

@@ -33,7 +33,8 @@ class MemorySpec:
 class EndpointSpec:
     """One kind of endpoint and how many of it: ``count`` GPUs with ``stacks`` x ``ports_per_stack`` ports each.
 
-    ``buffer_bytes`` is the receive buffer per VC and port, told to the switch as credits.
+    ``buffer_bytes`` is the receive buffer per VC and port, told to the switch as credits. ``response_queue_bytes`` is how many
+    bytes of responses a port holds until they are sent, None = as many as ``buffer_bytes``.
     """
 
     name: str
@@ -46,6 +47,12 @@ class EndpointSpec:
     buffer_bytes: int
     memory: MemorySpec
     source: str = ""
+    response_queue_bytes: int | None = None
+
+    @property
+    def response_queue(self) -> int:
+        """Bytes of responses that a port holds at most."""
+        return self.buffer_bytes if self.response_queue_bytes is None else self.response_queue_bytes
 
     @property
     def ports(self) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError, Problem
-from ..fabric.linkspec import CbfcSpec, LinkSpec
 from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SpineSpec, SwitchSpec
 from ..fabric.timing import cable_delay_ps
 from ..protocol.multipath import Spray
@@ -36,6 +35,7 @@ from .entries import (
     PointToPoint,
     RingTask,
 )
+from .linksettings import link_spec
 from .models import Cables, FabricSection, RunSection, Spine
 from .paths import dotted, near_file, near_miss, printable
 from .scenario import RunOptions
@@ -45,7 +45,7 @@ ReadModel = Callable[[Path], MoeModel]
 
 def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
     """Return the specification of the domain; ``sources`` = source of the presets of GPUs, switches and spine."""
-    gpus, switches, cbfc = section.gpus, section.switches, section.cbfc
+    gpus, switches = section.gpus, section.switches
     memory = MemorySpec(gpus.memory.bandwidth, gpus.memory.latency, gpus.memory.capacity)
     return FabricSpec(
         endpoints=EndpointSpec(
@@ -59,6 +59,7 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
             buffer_bytes=gpus.buffer,
             memory=memory,
             source=sources.get("gpus", ""),
+            response_queue_bytes=gpus.response_queue,
         ),
         switches=SwitchSpec(
             name=switches.preset or "custom",
@@ -82,7 +83,7 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
         phy_rx_ps=section.phy_rx or 0,
         ber=section.ber,
         burst=section.burst or 0.0,
-        link=LinkSpec(cbfc=CbfcSpec(cbfc.credit, cbfc.overhead, cbfc.cf_spacing)),
+        link=link_spec(section),
     )
 
 
