@@ -19,7 +19,19 @@ from ..protocol.limits import (
 )
 from ..protocol.profile import VCS
 from .entries import Model
-from .quantities import Faults, Limited, OnOff, PositiveSize, SignedSizeBytes, SizeBytes, TimePs, at_least, fault, within
+from .quantities import (
+    Faults,
+    Limited,
+    OnOff,
+    PositiveSize,
+    PositiveTime,
+    SignedSizeBytes,
+    SizeBytes,
+    TimePs,
+    at_least,
+    fault,
+    within,
+)
 
 PAUSE_QUANTA_MAX = 65_535  # pub: IEEE 802.3 Annex 31B
 
@@ -60,10 +72,10 @@ class Llr(Model):
     frames_max: int | None = Field(
         None, ge=1, le=SEQUENCE_HALF - 1, description="Frames that a port keeps until they are acknowledged, at most."
     )
-    bytes_max: Annotated[SizeBytes, within("64B", "1GiB", units.parse_size_bytes)] | None = Field(
+    bytes_max: Annotated[SizeBytes, within("64B", "1073741824B", units.parse_size_bytes)] | None = Field(
         None, description="Bytes that a port keeps until they are acknowledged, at most."
     )
-    replay_timer: Annotated[TimePs, within("1ns", "1s", units.parse_time_ps)] | None = Field(
+    replay_timer: PositiveTime | None = Field(
         None, description="Time without an acknowledgement after which all that is outstanding is sent again."
     )
     replay_count: int = Field(
