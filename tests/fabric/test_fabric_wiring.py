@@ -1,7 +1,6 @@
 import pytest
 
-from scalefab.fabric.buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
-from scalefab.fabric.timing import cable_delay_ps
+from scalefab.fabric.buffers import MAX_CREDITS, packet_credits
 from scalefab.fabric.wiring import advice, check_wiring
 from scalefab.protocol import cbfc
 
@@ -142,26 +141,6 @@ def test_all_problems_at_once(make_spec):
         "fabric.switches.planes",
         "fabric.gpus.count",
     ]
-
-
-@pytest.mark.parametrize(("rate_G", "needed_KB"), [(800, 44), (400, 33), (200, 27), (100, 24)])
-def test_buffer_for_line_rate_is_the_profile_figure(make_spec, rate_G, needed_KB):
-    needed = full_rate_buffer_bytes(make_spec(switches={"port_rate_bps": rate_G * G}))
-    assert needed_KB - 1 < needed / 1000 <= needed_KB
-
-
-def test_buffer_for_line_rate_over_half_a_kilometre(make_spec):
-    assert full_rate_buffer_bytes(make_spec(cables={"delay_ps": 2_500_000})) == 541_032  # 5 ns/m
-    stated = make_spec(cables={"link_delay_ps": 113_800})
-    assert full_rate_buffer_bytes(stated) == full_rate_buffer_bytes(make_spec())
-
-
-def test_advice_names_buffers_that_cost_line_rate(make_spec):
-    far = make_spec(
-        cables={"length_mm": 500_000, "medium": "fiber", "delay_ps": cable_delay_ps(500_000, "fiber")},
-        switches={"buffer_bytes": 2**20},
-    )
-    assert advice(far) == ("fabric.gpus.buffer: 256 KiB a VC cannot keep a link at line rate, that takes 518.59 KiB",)
 
 
 def test_credits_are_counted_as_the_protocol_does():
