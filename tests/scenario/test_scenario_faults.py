@@ -407,3 +407,27 @@ def test_head_room_is_told_beside_the_scenario() -> None:
     assert warning == (
         "fabric.gpus.buffer: 256 KiB a VC fill 49 % of a link to a GPU (500 m of fiber, 800 Gb/s); 531032B would fill it"
     )
+
+
+@pytest.mark.parametrize(
+    ("entry", "settings", "broken"),
+    [
+        ("until: 19us, link: gpu3.port0, down: on", (), ""),
+        ("link: gpu3.port0, down: on", (), ""),  # it stays down: nothing is kept
+        ("until: 20us, link: gpu3.port0, down: on", (), "down: 20us without a signal is not below fabric.llr.data_age (20us)"),
+        (
+            "link: gpu3.port0, flap: {period: 90us, down: 60us, count: 2}",
+            (),
+            "flap: 60us without a signal is not below fabric.llr.pcs_lost (50us) and fabric.llr.data_age (20us)",
+        ),
+        ("until: 60us, link: gpu3.port0, down: on", ("fabric.llr.pcs_lost=0ps", "fabric.llr.replay_count=255"), ""),
+        (
+            "until: 9us, link: gpu3.port0, down: on",
+            ("fabric.llr.replay_timer=2us", "fabric.llr.replay_count=1"),
+            "down: 9us without a signal is not below fabric.llr.data_age (4us)",
+        ),
+    ],
+)
+def test_outages_that_llr_does_not_survive_are_told(entry: str, settings: tuple[str, ...], broken: str) -> None:
+    said = f"faults[0].{broken}: the link gives up, and what it keeps is lost; longer times there would keep it"
+    assert read(entry, more=settings).warnings == ((said,) if broken else ())

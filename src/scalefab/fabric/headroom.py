@@ -19,7 +19,6 @@ from .spec import CableSpec, FabricSpec
 from .timing import down_delay_ps, spine_delay_ps, up_delay_ps
 
 LARGEST_CREDIT_BYTES = 2_048  # sib: UEC CBFC (profile section 2)
-NO_REPLAY_LIMIT = 255
 QUANTUM_BITS = 512  # pub: IEEE 802.3 Annex 31B
 _SMALLEST_WIRE_BYTES = FRAME_MIN_BYTES + WIRE_EXTRA_BYTES
 _BYTE_PS = 8 * 10**12
@@ -238,7 +237,7 @@ def _timers(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
             f"fabric.llr.replay_timer: {format_time(timer_ps)} are less than two round trips of {need.name}: frames "
             f"are sent again while their ACK is on its way; {_up_to_ns(2 * trip_ps)} would do"
         )
-    if not llr.data_age_ps or llr.replay_count_max == NO_REPLAY_LIMIT:
+    if not llr.data_age_ps or llr.replay_count_max == limits.NO_REPLAY_LIMIT:
         return
     usual_ps = limits.replay_timer_ps(need.shape) if timer_ps is None else timer_ps
     age_ps = limits.data_age_ps(usual_ps, llr.replay_count_max)
@@ -247,6 +246,19 @@ def _timers(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
             f"fabric.llr.data_age: {format_time(llr.data_age_ps)} are over before {llr.replay_count_max} replays of "
             f"{format_time(usual_ps)} are: links give up early; {_up_to_ns(age_ps)} would do"
         )
+
+
+def longest_outage_ps(spec: FabricSpec) -> dict[str, int]:
+    """Return how long a link may be down before LLR gives up, ps, by the setting that says so; what is off is left out."""
+    llr = spec.link.llr
+    age_ps = llr.data_age_ps
+    if age_ps is None and llr.replay_count_max == limits.NO_REPLAY_LIMIT:
+        age_ps = 0
+    elif age_ps is None:
+        timers = [llr.replay_timer_ps or limits.replay_timer_ps(need.shape) for need in link_needs(spec)]
+        age_ps = limits.data_age_ps(min(timers), llr.replay_count_max)
+    pcs_ps = limits.PCS_LOST_PS if llr.pcs_lost_ps is None else llr.pcs_lost_ps
+    return {key: value for key, value in (("fabric.llr.pcs_lost", pcs_ps), ("fabric.llr.data_age", age_ps)) if value}
 
 
 def _up_to_ns(time_ps: int) -> str:

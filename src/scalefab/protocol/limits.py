@@ -23,6 +23,8 @@ from .profile import FRAME_MIN_BYTES, WIRE_EXTRA_BYTES
 
 REPLAY_TIMER_MIN_PS = 5_000_000
 REPLAY_COUNT_MAX = 3
+NO_REPLAY_LIMIT = 255
+PCS_LOST_PS = 50_000_000
 CTLOS_SPACING_BYTES = 2_048
 CF_SPACING_BYTES = 6_400
 CREDIT_BYTES = 64
@@ -148,7 +150,7 @@ class LlrLimits:
     outstanding_bytes: int
     replay_timer_ps: int
     replay_count_max: int = REPLAY_COUNT_MAX
-    pcs_lost_ps: int = 50_000_000
+    pcs_lost_ps: int = PCS_LOST_PS
     data_age_ps: int = 20_000_000
     ctlos_spacing_bytes: int = CTLOS_SPACING_BYTES
 

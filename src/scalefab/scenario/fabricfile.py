@@ -21,7 +21,7 @@ from ..workload.spec import WorkloadSpec
 from .assemble import fabric_spec, run_options
 from .document import read_document
 from .entries import Model
-from .faultlist import fault_table
+from .faultlist import fault_table, outage_advice
 from .faultmodels import FaultEntry
 from .models import FabricSection, RunSection
 from .overrides import apply_overrides
@@ -134,7 +134,7 @@ def read_fabric(where: str, overrides: Sequence[str] = ()) -> FabricSetup:
         options=replace(run_options(checked.run), until_ps=0),
         resolved=resolved,
         origins=origins(resolved, document.data, document.marks, filled.origins),
-        warnings=advice(spec),
+        warnings=(*advice(spec), *outage_advice(checked.faults or (), spec)),
         faults=faults,
     )
 

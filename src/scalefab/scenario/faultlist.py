@@ -10,8 +10,10 @@ import numpy as np
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.faultspec import Fault, FaultKind
+from ..fabric.headroom import longest_outage_ps
 from ..fabric.linkspec import FlowControl
 from ..fabric.names import find_link, find_node, node_name, port_name
+from ..fabric.spec import FabricSpec
 from ..protocol.faults import threshold_of
 from ..protocol.fec_loss import LineErrors
 from ..units import exact_rate, exact_time
@@ -80,6 +82,23 @@ def fault_table(entries: Sequence[FaultEntry], fabric: Fabric, until_ps: int = 0
     if problems:
         raise InputError(problems)
     return tuple(fault for *_, fault in sorted(rows, key=lambda row: row[:3]))
+
+
+def outage_advice(entries: Sequence[FaultEntry], spec: FabricSpec) -> tuple[str, ...]:
+    """Return a warning for links that are down so long that LLR gives up: what it keeps is lost then."""
+    limits_ps = longest_outage_ps(spec) if spec.link.llr.on else {}
+    found = []
+    for index, entry in enumerate(entries):
+        if entry.kind not in ("down", "flap") or (entry.flap is None and entry.until is None):
+            continue
+        longest_ps = max(end_ps - begin_ps for begin_ps, end_ps in _times(entry))
+        broken = [f"{key} ({exact_time(limit_ps)})" for key, limit_ps in limits_ps.items() if limit_ps <= longest_ps]
+        if broken:
+            found.append(
+                f"faults[{index}].{entry.kind}: {exact_time(longest_ps)} without a signal is not below {' and '.join(broken)}: "
+                "the link gives up, and what it keeps is lost; longer times there would keep it"
+            )
+    return tuple(found)
 
 
 def _misfits(entry: FaultEntry, fabric: Fabric, until_ps: int, key: str) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ from ..workload.spec import WorkloadSpec
 from .assemble import fabric_spec, run_options, workload_spec
 from .complete import Completed, complete
 from .document import FILE_MAX_BYTES, Document, decode, read_document
-from .faultlist import fault_table
+from .faultlist import fault_table, outage_advice
 from .models import LAYOUT_VERSION, ScenarioFile
 from .overrides import apply_overrides
 from .paths import KeyPath, Marks, near_file, near_miss
@@ -93,7 +93,7 @@ def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -
         options=run_options(checked.run),
         resolved=resolved,
         origins=origins(resolved, document.data, document.marks, filled.origins),
-        warnings=advice(spec),
+        warnings=(*advice(spec), *outage_advice(checked.faults or (), spec)),
         faults=faults,
     )
 
