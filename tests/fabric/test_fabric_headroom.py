@@ -196,10 +196,6 @@ def test_long_cables_to_spines_are_told_apart() -> None:
             {"link": LinkSpec(flow_control=FlowControl.PFC), "switches": {"buffer_bytes": 2_000}},
             ["fabric.switches.buffer: 2000 B a VC hold no frame of 2048 B; expected at least 2048 B"],
         ),
-        (
-            {"endpoints": {"response_queue_bytes": 2_047}},
-            ["fabric.gpus.response_queue: 2047 B hold no response in a frame of 2048 B; expected at least 2048 B"],
-        ),
         ({"link": LinkSpec(flow_control=FlowControl.NONE), "switches": {"buffer_bytes": 1 << 22}}, []),
         ({"cbfc": {"limits": (4_096,) * 4}, "switches": {"buffer_bytes": 1 << 22}}, []),  # more than a link counts, less granted
     ],

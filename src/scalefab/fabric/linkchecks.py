@@ -37,10 +37,6 @@ def link_ranges(spec: FabricSpec) -> Iterator[Problem]:
         for key, size in buffers.items():
             yield from _buffer_range(key, size, spec)
         yield from _grant_range(spec, buffers)
-    queue = spec.endpoints.response_queue
-    if queue < spec.frame_max and spec.endpoints.response_queue_bytes is not None:
-        said = f"{queue} B hold no response in a frame of {spec.frame_max} B"
-        yield Problem(said, f"at least {spec.frame_max} B", key="fabric.gpus.response_queue")
     kept = spec.link.llr.outstanding_bytes_max
     if spec.link.llr.on and kept is not None and kept < spec.frame_max:
         said = f"{kept} B keep no frame of {spec.frame_max} B, so none could be sent"
