@@ -11,7 +11,10 @@ G = 10**9
 
 
 def spec_of(**changes: Any) -> FabricSpec:
-    """Build the domain with changes; nested ones as ``endpoints={...}``, ``switches={...}``, ``cables={...}``."""
+    """Build the domain with changes; nested ones as ``endpoints={...}``, ``switches={...}``, ``cables={...}``.
+
+    ``llr={...}``, ``cbfc={...}``, ``pfc={...}``: those of the link.
+    """
     parts = {
         "endpoints": EndpointSpec(
             name="gpu",
@@ -39,8 +42,8 @@ def spec_of(**changes: Any) -> FabricSpec:
         frame_max=2048,
         phy_tx_ps=50_000,
         phy_rx_ps=50_000,
-        credit_bytes=64,
-        overhead_bytes=0,
-        cf_spacing_bytes=6400,
     )
-    return replace(spec, **changes)
+    link = changes.pop("link", spec.link)
+    for name in ("llr", "cbfc", "pfc"):
+        link = replace(link, **{name: replace(getattr(link, name), **changes.pop(name, {}))})
+    return replace(spec, link=link, **changes)

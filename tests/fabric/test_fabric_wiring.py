@@ -1,7 +1,6 @@
 import pytest
 
-from scalefab.fabric.buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
-from scalefab.fabric.timing import cable_delay_ps
+from scalefab.fabric.buffers import MAX_CREDITS, packet_credits
 from scalefab.fabric.wiring import advice, check_wiring
 from scalefab.protocol import cbfc
 
@@ -83,11 +82,11 @@ def test_what_does_not_fit(make_spec, changes, text):
             {"frame_max": 127},
             "fabric.frame_max: largest frame 127 B leaves no room for data beside 64 B of headers; expected at least 128 B",
         ),
-        ({"credit_bytes": 31}, "fabric.cbfc.credit: credit 31 B; expected 32 .. 2048 B"),
-        ({"overhead_bytes": 128}, "fabric.cbfc.overhead: packet overhead 128 B; expected -16 .. 127 B"),
-        ({"overhead_bytes": -17}, "fabric.cbfc.overhead: packet overhead -17 B; expected -16 .. 127 B"),
+        ({"cbfc": {"credit_bytes": 31}}, "fabric.cbfc.credit: credit 31 B; expected 32 .. 2048 B"),
+        ({"cbfc": {"overhead_bytes": 128}}, "fabric.cbfc.overhead: packet overhead 128 B; expected -16 .. 127 B"),
+        ({"cbfc": {"overhead_bytes": -17}}, "fabric.cbfc.overhead: packet overhead -17 B; expected -16 .. 127 B"),
         (
-            {"cf_spacing_bytes": 799},
+            {"cbfc": {"cf_spacing_bytes": 799}},
             "fabric.cbfc.cf_spacing: CF_UPDATEs every 799 B of line time; expected at least 800 B",
         ),
         (
@@ -107,9 +106,10 @@ def test_values_out_of_range(make_spec, changes, text):
 
 def test_limits_themselves_are_fine(make_spec):
     wide = {"count": 2, "stacks": 16, "ports_per_stack": 4, "buffer_bytes": 32_767 * 64}
-    spec = make_spec(endpoints=wide, switches={"planes": 64}, frame_max=9216, overhead_bytes=127, cf_spacing_bytes=800)
+    cbfc = {"overhead_bytes": 127, "cf_spacing_bytes": 800}
+    spec = make_spec(endpoints=wide, switches={"planes": 64}, frame_max=9216, cbfc=cbfc)
     assert check_wiring(spec) == []
-    assert check_wiring(make_spec(frame_max=128, overhead_bytes=-16, credit_bytes=32)) == []
+    assert check_wiring(make_spec(frame_max=128, cbfc={"overhead_bytes": -16, "credit_bytes": 32})) == []
     assert check_wiring(make_spec(switches={"buffer_bytes": 2048})) == []
 
 
@@ -125,7 +125,7 @@ def test_all_problems_at_once(make_spec):
         endpoints={"count": 2000, "memory": type(memory)(bandwidth_Bps=0, latency_ps=-1, capacity_bytes=0), "tx_latency_ps": -1},
         switches={"planes": 5, "buffer_bytes": 0},
         cables={"length_mm": -5, "delay_ps": -1},
-        credit_bytes=0,
+        cbfc={"credit_bytes": 0},
         phy_tx_ps=-1,
     )
     assert [problem.key for problem in check_wiring(bad)] == [
@@ -141,26 +141,6 @@ def test_all_problems_at_once(make_spec):
         "fabric.switches.planes",
         "fabric.gpus.count",
     ]
-
-
-@pytest.mark.parametrize(("rate_G", "needed_KB"), [(800, 44), (400, 33), (200, 27), (100, 24)])
-def test_buffer_for_line_rate_is_the_profile_figure(make_spec, rate_G, needed_KB):
-    needed = full_rate_buffer_bytes(make_spec(switches={"port_rate_bps": rate_G * G}))
-    assert needed_KB - 1 < needed / 1000 <= needed_KB
-
-
-def test_buffer_for_line_rate_over_half_a_kilometre(make_spec):
-    assert full_rate_buffer_bytes(make_spec(cables={"delay_ps": 2_500_000})) == 541_032  # 5 ns/m
-    stated = make_spec(cables={"link_delay_ps": 113_800})
-    assert full_rate_buffer_bytes(stated) == full_rate_buffer_bytes(make_spec())
-
-
-def test_advice_names_buffers_that_cost_line_rate(make_spec):
-    far = make_spec(
-        cables={"length_mm": 500_000, "medium": "fiber", "delay_ps": cable_delay_ps(500_000, "fiber")},
-        switches={"buffer_bytes": 2**20},
-    )
-    assert advice(far) == ("fabric.gpus.buffer: 256 KiB a VC cannot keep a link at line rate, that takes 518.59 KiB",)
 
 
 def test_credits_are_counted_as_the_protocol_does():

@@ -106,4 +106,5 @@ def test_constants_are_those_of_the_transition_functions() -> None:
     assert 2 * limits.SEQUENCE_HALF == 1 << llr.SEQUENCE_BITS
     assert (limits.CF_SPACING_BYTES, limits.REFRESH_BYTES) == (cbfc.CF_SPACING_BYTES, cbfc.REFRESH_BYTES)
     assert limits.CREDIT_BYTES == cbfc.CREDIT_BYTES
+    assert limits.CC_INTERVAL_PS == cbfc.CC_INTERVAL_PS
     assert packet_credits(9_216, 0, limits.CREDIT_BYTES) == 144

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from scalefab.protocol import llr
-from scalefab.protocol.llr import FrameAction, NewFrame, Quality, Reply, RxState, TxState, Verdict
+from scalefab.protocol.limits import FrameAction
+from scalefab.protocol.llr import NewFrame, Quality, Reply, RxState, TxState, Verdict
 
 BITS, SPACE, HALF = 3, 8, 4
 SIZE, LIMIT_PS, NOW_PS, BEGUN_PS = 10, 5, 1_000, 990

@@ -32,9 +32,6 @@ def make_fabric(gpus: int = 8, planes: int = 4, paths: int | None = None, frame_
             frame_max=frame_max,
             phy_tx_ps=50_000,
             phy_rx_ps=50_000,
-            credit_bytes=64,
-            overhead_bytes=0,
-            cf_spacing_bytes=6400,
         )
     )
 

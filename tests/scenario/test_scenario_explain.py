@@ -9,6 +9,7 @@ import pytest
 from scalefab.errors import InputError
 from scalefab.scenario import Scenario, parse_scenario
 from scalefab.scenario.explain import find, override
+from scalefab.scenario.faultmodels import FAULT_KINDS, SINGLE_FRAME
 from scalefab.scenario.reference import reference
 from scalefab.scenario.settings import Setting, all_settings, sections, unused_notes
 
@@ -37,12 +38,28 @@ TASKS = {
 }
 
 
+ONE_WAY = (*SINGLE_FRAME, "slow_receiver", "vc", "ack_pause")
+
+
 def read(setting: Setting, *overrides: str) -> Scenario:
     kind = setting.key.split(".")[1] if setting.key.startswith("workload[].") else "all_to_all"
     task = TASKS.get(
         kind, f"{kind}: {{size: 1MiB}}" if "reduce" in kind or kind in ("all_gather", "broadcast") else TASKS["all_to_all"]
     )
-    return parse_scenario(BASE.replace("TASK", task), EXAMPLES / "x.yaml", overrides)
+    return parse_scenario(BASE.replace("TASK", task) + _fault(setting.key), EXAMPLES / "x.yaml", overrides)
+
+
+def _fault(key: str) -> str:
+    """Return the entry of faults that a setting stands in, without the setting itself."""
+    section, _, name = key.rpartition(".")
+    if not section.startswith("faults"):
+        return ""
+    way = "switch -> gpu0.port0" if name in ("slow_receiver", "vc") else "gpu0.port0 -> switch"
+    place = "" if name in ("link", "node", "all") else f"link: {way if name in ONE_WAY else 'gpu0.port0'}"
+    kind = "" if name in FAULT_KINDS or name in ("burst", "vc") else "down: on"
+    if section == "faults[].flap":
+        kind = "flap: {period: 20us, down: 1us" + ("}" if name == "count" else ", count: 3}")
+    return f"faults:\n  - {{{', '.join(part for part in (place, kind) if part)}}}\n"
 
 
 def test_every_setting_says_everything() -> None:

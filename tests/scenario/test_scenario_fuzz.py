@@ -122,7 +122,16 @@ def _key_is_near(line: str, number: int, text: str) -> None:
     lines = text.splitlines()
     if any(re.search(rf"(^|[\s{{,'\"-]){re.escape(name)}['\"]?\s*:", written) for written in lines):
         near = "\n".join(lines[max(0, number - 1) : number + 1])
-        others = ("ranks", "buffer", "port_rate", "ports", "planes", "count")  # may be filled in: told where their section is
+        others = (
+            "ranks",
+            "buffer",
+            "port_rate",
+            "ports",
+            "planes",
+            "count",
+            "length",
+            "medium",
+        )  # may be filled in: told where their section is
         assert name in near or name in others or key.group(1).endswith("]"), (line, near)
 
 
@@ -159,6 +168,7 @@ def plausible(setting: Setting, choose: random.Random) -> str:
         "line rate": ["100Gb/s", "200Gb/s", "400Gb/s", "800Gb/s"],
         "bandwidth": ["1MB/s", "8TB/s", "1000000TB/s"],
         "text": [setting.example, "first", "ethx-gpu-16x800g", "flat-1024", "twinax"],
+        "list of whole numbers": ["[]", "[0]", "[0, 1]", "[4096, 4096, 4096, 512]", "3"],
         "text or a list": ["[]", "first", "[first]", "[all_to_all]", "[moe, moe]"],
         "path of a file, or a mapping": ["models/mixtral-8x7b.json", "models/deepseek-v3.json", "models/x.json"],
     }

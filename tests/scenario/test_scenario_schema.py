@@ -88,6 +88,11 @@ def test_defaults_are_text_with_units() -> None:
         ("workload.0", {"after": "x", "name": "y", "moe": {"model": "a.json", "tokens_per_gpu": 1}}),
         ("workload.0", {"after": ["x"], "all_to_all": {"bytes_per_pair": "1B"}}),
         ("name", "my-rack.1"),
+        ("fabric.llr", {"enabled": "off"}),
+        ("fabric.llr.eligible_vcs", [0, 3]),
+        ("fabric.flow_control", "pfc"),
+        ("faults", [{"link": "gpu0.port0", "down": "on", "until": "3us"}, {"node": ["gpu1", "gpu2"], "lanes": "2 of 4"}]),
+        ("faults", [{"all": "on", "flap": {"period": "9us", "down": "1us", "count": 2}}]),
     ],
 )
 def test_what_is_right(path: str, value: Any) -> None:
@@ -121,6 +126,15 @@ def test_what_is_right(path: str, value: Any) -> None:
         ("run.seed", None),
         ("scalefab", 2),
         ("name", "../up"),
+        ("fabric.llr.frames_max", "9"),
+        ("fabric.llr.init_action", "drop"),
+        ("fabric.cbfc.credits", "all"),
+        ("faults", []),
+        ("faults", [{"link": "gpu0.port0"}]),
+        ("faults", [{"link": "gpu0.port0", "loss": 0.1, "ber": 0.1}]),
+        ("faults", [{"link": "gpu0.port0", "all": True, "loss": 0.1}]),
+        ("faults", [{"loss": 0.1}]),
+        ("faults", [{"link": "gpu0.port0", "lanes": "half"}]),
     ],
 )
 def test_what_is_wrong(path: str, value: Any) -> None:

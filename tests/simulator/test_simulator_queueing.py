@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from simulated import bare
 
+from scalefab.fabric.linkspec import LinkSpec, LlrSpec
 from scalefab.protocol.operations import Kind
 from scalefab.scenario.scenario import Scenario
 from scalefab.simulator.result import Result, Stage
@@ -23,8 +24,10 @@ def open_domain(gpus: int) -> Scenario:
     settings = ("run.window=32767", f"fabric.switches.buffer={BUFFER}", f"fabric.gpus.buffer={BUFFER}")
     scenario = bare("point_to_point: {operation: put, bytes: 1984B}", *settings, gpus=gpus)
     # LLR's ordered sets are load of their own: 63 sources with an ACK for every other frame add 0.4 %, and 6 % of the wait.
-    options = dataclasses.replace(scenario.options, sample_frames=0, capture_frames=0, llr=False)
-    return dataclasses.replace(scenario, options=options)
+    options = dataclasses.replace(scenario.options, sample_frames=0, capture_frames=0)
+    spec = dataclasses.replace(scenario.fabric_spec, link=LinkSpec(llr=LlrSpec(on=False)))
+    fabric = dataclasses.replace(scenario.fabric, spec=spec)
+    return dataclasses.replace(scenario, options=options, fabric_spec=spec, fabric=fabric)
 
 
 def poisson_run(scenario: Scenario, frames: int, load: float, seed: int, sources: int) -> Result:

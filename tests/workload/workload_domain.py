@@ -40,9 +40,6 @@ def fabric(
             frame_max=frame_max,
             phy_tx_ps=50_000,
             phy_rx_ps=50_000,
-            credit_bytes=64,
-            overhead_bytes=0,
-            cf_spacing_bytes=6400,
         )
     )
 

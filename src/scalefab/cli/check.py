@@ -61,6 +61,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
         port_rate_bps=spec.endpoints.port_rate_bps,
         operations=len(scenario.graph),
         data_bytes=int(scenario.graph.bytes.sum()),
+        fault_rows=len(scenario.faults),
         warnings=list(scenario.warnings),
         problems=[],
     )
@@ -72,7 +73,8 @@ def _words(file: Path, scenario: Scenario) -> str:
     switches = f"{planes_text(spec)}, {spec.switches.radix} ports a {'leaf' if spec.switches.spine else 'switch'}"
     work = f"{_count(len(graph), 'operation')} in {_count(len(graph.groups), 'group')}"
     size = format_size(int(graph.bytes.sum()))
-    return f"{file}: valid: {spec.endpoints.count} GPUs with {ports}, {switches}; {work}, {size} of data"
+    faults = f"; {_count(len(scenario.faults), 'change')} of links by faults" if scenario.faults else ""
+    return f"{file}: valid: {spec.endpoints.count} GPUs with {ports}, {switches}; {work}, {size} of data{faults}"
 
 
 def _count(number: int, name: str) -> str:

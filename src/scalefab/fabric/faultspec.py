@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ..protocol.fec_loss import LineErrors
+
 
 class FaultKind(IntEnum):
     """What happens; what ``arg`` and ``vc`` mean stands beside it (else they are 0 and -1)."""
@@ -29,14 +31,16 @@ class FaultKind(IntEnum):
     CC_STOP = 13  #: the port sends no CC_UPDATE
     CC_RESUME = 14
     DRAIN = 15  #: the port empties its receive buffer of VC ``vc`` (-1 = all) at arg bit/s, 0 = not at all, -1 = at once
+    LINE_ERRORS = 16  #: the direction's line errs as ``line`` says from now on, in place of the fabric's ``ber`` and ``burst``
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row; ``port`` as in the fabric arrays (for LINK_DOWN and LINK_UP either end of the link)."""
+    """One row; ``port`` as in the fabric arrays (for LINK_DOWN and LINK_UP either end of the link); ``line`` for LINE_ERRORS."""
 
     at_ps: int
     port: int
     kind: FaultKind
     arg: int = 0
     vc: int = -1
+    line: LineErrors | None = None

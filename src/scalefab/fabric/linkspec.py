@@ -8,8 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from ..protocol.cbfc import CC_INTERVAL_PS, CF_SPACING_BYTES, CREDIT_BYTES, REFRESH_BYTES
-from ..protocol.llr import CTLOS_SPACING_BYTES, REPLAY_COUNT_MAX, FrameAction
+from ..protocol.limits import (
+    CC_INTERVAL_PS,
+    CF_SPACING_BYTES,
+    CREDIT_BYTES,
+    CTLOS_SPACING_BYTES,
+    REFRESH_BYTES,
+    REPLAY_COUNT_MAX,
+    FrameAction,
+)
 
 ALL_VCS = (1 << 32) - 1
 
@@ -34,6 +41,13 @@ class AfterFlush(IntEnum):
 
     STAY_DOWN = 0
     RE_INIT = 1
+
+
+class VcMap(IntEnum):
+    """Which VC of a link DATA takes; ACKs stay on VC 3 either way."""
+
+    PROFILE = 0  #: RH.vc: requests 0, responses 1, bulk 2
+    ONE = 1  #: all DATA on VC 0: request and response wait for each other, which ends in a deadlock (to show it)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +106,6 @@ class LinkSpec:
     cbfc: CbfcSpec = field(default_factory=CbfcSpec)
     pfc: PfcSpec = field(default_factory=PfcSpec)
     vcs: int = 4
+    vc_map: VcMap = VcMap.PROFILE
     dscp_map: tuple[tuple[int, int], ...] = ()
     pcp_map: tuple[tuple[int, int], ...] = ()

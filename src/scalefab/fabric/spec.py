@@ -33,7 +33,8 @@ class MemorySpec:
 class EndpointSpec:
     """One kind of endpoint and how many of it: ``count`` GPUs with ``stacks`` x ``ports_per_stack`` ports each.
 
-    ``buffer_bytes`` is the receive buffer per VC and port, told to the switch as credits.
+    ``buffer_bytes`` is the receive buffer per VC and port, told to the switch as credits. ``response_queue_bytes`` is how many
+    bytes of responses a port holds until they are sent, None = as many as ``buffer_bytes``.
     """
 
     name: str
@@ -46,6 +47,12 @@ class EndpointSpec:
     buffer_bytes: int
     memory: MemorySpec
     source: str = ""
+    response_queue_bytes: int | None = None
+
+    @property
+    def response_queue(self) -> int:
+        """Bytes of responses that a port holds at most."""
+        return self.buffer_bytes if self.response_queue_bytes is None else self.response_queue_bytes
 
     @property
     def ports(self) -> int:
@@ -112,8 +119,7 @@ class FabricSpec:
     """A whole supernode domain.
 
     ``phy_tx_ps`` counts at the source endpoint, ``phy_rx_ps`` at the target endpoint (a switch's PHYs are inside its
-    latency). ``fec_depth`` is the codeword interleave, 0 = the usual one for the port rate. ``credit_bytes``,
-    ``overhead_bytes`` and ``cf_spacing_bytes`` are CBFC's (profile section 2).
+    latency). ``fec_depth`` is the codeword interleave, 0 = the usual one for the port rate.
     ``ber`` and ``burst`` are the line's errors before FEC, of every link (section 3); ``link`` is what every port is told.
     """
 
@@ -126,9 +132,6 @@ class FabricSpec:
     frame_max: int
     phy_tx_ps: int
     phy_rx_ps: int
-    credit_bytes: int
-    overhead_bytes: int
-    cf_spacing_bytes: int
     ber: float = 0.0
     burst: float = 0.0
     link: LinkSpec = field(default_factory=LinkSpec)
@@ -137,3 +140,18 @@ class FabricSpec:
     def mtu(self) -> int:
         """Data bytes of a full packet: min(4096, (frame_max - 64) rounded down to 64) (`own`)."""
         return min(4096, (self.frame_max - 64) // 64 * 64)
+
+    @property
+    def credit_bytes(self) -> int:
+        """Bytes of a CBFC credit."""
+        return self.link.cbfc.credit_bytes
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Bytes that CBFC adds to each packet before it counts credits."""
+        return self.link.cbfc.overhead_bytes
+
+    @property
+    def cf_spacing_bytes(self) -> int:
+        """Line time between two CF_UPDATEs, as bytes."""
+        return self.link.cbfc.cf_spacing_bytes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import Problem
-from ..units import format_rate, format_size
-from .buffers import full_rate_buffer_bytes
+from ..units import format_rate
 from .spec import FabricSpec, SpineSpec
 from .tiers import PlaneShape, down_link_unevenness, most_uplink_paths, plane_shape
 
@@ -110,15 +109,10 @@ def _spine_radix(shape: PlaneShape, spine: SpineSpec) -> Iterator[Problem]:
 
 
 def tier_advice(spec: FabricSpec) -> Iterator[str]:
-    """Yield what a buildable second tier does badly: buffers too small for its cables, down-links loaded unevenly."""
+    """Yield what a buildable second tier does badly: down-links loaded unevenly."""
     switches, spine = spec.switches, spec.switches.spine
     if spine is None:
         return
-    needed = full_rate_buffer_bytes(spec, spine.cables or spec.cables)
-    if spine.buffer_bytes < needed:
-        yield _small("fabric.spine.buffer", spine.buffer_bytes, needed)
-    if full_rate_buffer_bytes(spec) <= switches.buffer_bytes < needed:  # too small for the GPUs' cables: told already
-        yield _small("fabric.switches.buffer", switches.buffer_bytes, needed)
     shape = plane_shape(spec)
     uneven = down_link_unevenness(shape, switches.uplink_paths)
     if shape.links > 1 and uneven >= UNEVEN:
@@ -127,10 +121,6 @@ def tier_advice(spec: FabricSpec) -> Iterator[str]:
             f"GPUs receive alike: the routing rule takes link (destination + uplink id) div {shape.uplinks} mod {shape.links}; "
             f"one link each (count: {shape.uplinks}) is even"
         )
-
-
-def _small(key: str, have: int, needed: int) -> str:
-    return f"{key}: {format_size(have)} a VC cannot keep a link to a spine at line rate, that takes {format_size(needed)}"
 
 
 def _one_of(words: list[str]) -> str:

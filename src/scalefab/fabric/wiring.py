@@ -11,8 +11,9 @@ from decimal import Decimal
 
 from ..errors import Problem
 from ..protocol.fec_codes import MAX_DEPTH
-from ..units import format_rate, format_size
-from .buffers import MAX_CREDITS, full_rate_buffer_bytes, packet_credits
+from ..units import format_rate
+from .headroom import headroom
+from .linkchecks import link_ranges
 from .spec import CableSpec, FabricSpec
 from .tierchecks import tier_advice, tier_fit, tier_ranges
 from .timing import MEDIA, PORT_RATES_BPS
@@ -23,9 +24,6 @@ PORTS_PER_STACK = (1, 4)  # pub
 PLANES = (1, 64)  # 16 stacks x 4 ports
 FRAME = (64, 9216)  # profile section 1
 SMALLEST_DATA_FRAME = 128  # mtu = (frame_max - 64) rounded down to 64: below this no packet carries data
-CREDIT_BYTES = (32, 2048)  # profile section 2
-OVERHEAD_BYTES = (-16, 127)  # profile section 2
-SMALLEST_SPACING_BYTES = 800  # profile section 2
 LONGEST_PS = 10**12  # own: 1 s, so that sums of delays stay far inside 64 bits
 LONGEST_MM = 100_000_000  # own: 100 km
 
@@ -37,7 +35,7 @@ def check_wiring(spec: FabricSpec) -> list[Problem]:
 
 def range_problems(spec: FabricSpec) -> list[Problem]:
     """Return the values that no domain may have."""
-    return [*_gpu_ranges(spec), *_switch_ranges(spec), *_link_ranges(spec), *_credit_ranges(spec)]
+    return [*_gpu_ranges(spec), *_switch_ranges(spec), *_link_ranges(spec), *link_ranges(spec)]
 
 
 def fit_problems(spec: FabricSpec) -> list[Problem]:
@@ -50,15 +48,8 @@ def fit_problems(spec: FabricSpec) -> list[Problem]:
 
 
 def advice(spec: FabricSpec) -> tuple[str, ...]:
-    """Return what a buildable domain does badly: buffers too small for line rate (profile section 2), links used unevenly."""
-    needed = full_rate_buffer_bytes(spec)
-    buffers = {"fabric.gpus.buffer": spec.endpoints.buffer_bytes, "fabric.switches.buffer": spec.switches.buffer_bytes}
-    small = (
-        f"{key}: {format_size(have)} a VC cannot keep a link at line rate, that takes {format_size(needed)}"
-        for key, have in buffers.items()
-        if have < needed
-    )
-    return (*small, *tier_advice(spec))
+    """Return what a buildable domain does badly: too little of something for line rate (`headroom`), links used unevenly."""
+    return (*headroom(spec), *tier_advice(spec))
 
 
 def _outside(key: str, what: str, value: int, limits: tuple[int, int], unit: str = "") -> Iterator[Problem]:
@@ -126,38 +117,6 @@ def _cable_ranges(key: str, cables: CableSpec) -> Iterator[Problem]:
         yield Problem(f"no medium '{cables.medium}'", f"one of {', '.join(MEDIA)}", key=f"{key}.medium")
     yield from _outside(f"{key}.length", "delay of the cable", cables.delay_ps, (0, LONGEST_PS), " ps")
     yield from _outside(f"{key}.delay", "delay of a link", max(cables.link_delay_ps, 0), (0, LONGEST_PS), " ps")
-
-
-def _credit_ranges(spec: FabricSpec) -> Iterator[Problem]:
-    yield from _outside("fabric.cbfc.credit", "credit", spec.credit_bytes, CREDIT_BYTES, " B")
-    yield from _outside("fabric.cbfc.overhead", "packet overhead", spec.overhead_bytes, OVERHEAD_BYTES, " B")
-    if spec.cf_spacing_bytes < SMALLEST_SPACING_BYTES:
-        message = f"CF_UPDATEs every {spec.cf_spacing_bytes} B of line time"
-        yield Problem(message, f"at least {SMALLEST_SPACING_BYTES} B", key="fabric.cbfc.cf_spacing")
-    yield from _buffer_range("fabric.gpus.buffer", spec.endpoints.buffer_bytes, spec)
-    yield from _buffer_range("fabric.switches.buffer", spec.switches.buffer_bytes, spec)
-    if spec.switches.spine is not None:
-        yield from _buffer_range("fabric.spine.buffer", spec.switches.spine.buffer_bytes, spec)
-
-
-def _buffer_range(key: str, buffer_bytes: int, spec: FabricSpec) -> Iterator[Problem]:
-    credit = spec.credit_bytes
-    if credit < 1:
-        return  # said already; nothing can be counted in such credits
-    credits = buffer_bytes // credit
-    frame = packet_credits(spec.frame_max, spec.overhead_bytes, credit)
-    if credits > MAX_CREDITS:
-        yield Problem(
-            f"{buffer_bytes} B a VC are {credits} credits of {credit} B, a link can count {MAX_CREDITS}",
-            f"at most {MAX_CREDITS * credit} B, or a larger credit",
-            key=key,
-        )
-    elif credits < frame:
-        yield Problem(
-            f"{buffer_bytes} B a VC are {max(credits, 0)} credits of {credit} B, a frame of {spec.frame_max} B takes {frame}",
-            f"at least {frame * credit} B",
-            key=key,
-        )
 
 
 def _rate_fit(spec: FabricSpec) -> Iterator[Problem]:

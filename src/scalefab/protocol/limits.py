@@ -17,15 +17,19 @@ both ends is TX + RX at each of two ends. No Numba here: scenarios and reports r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from .profile import FRAME_MIN_BYTES, WIRE_EXTRA_BYTES
 
 REPLAY_TIMER_MIN_PS = 5_000_000
 REPLAY_COUNT_MAX = 3
+NO_REPLAY_LIMIT = 255
+PCS_LOST_PS = 50_000_000
 CTLOS_SPACING_BYTES = 2_048
 CF_SPACING_BYTES = 6_400
 CREDIT_BYTES = 64
 REFRESH_BYTES = 262_144
+CC_INTERVAL_PS = 256_000_000
 SEQUENCE_HALF = 1 << 19
 PHY_PS = 200_000
 """PHY of both ends: TX 50 ns + RX 50 ns at each (sib: SUE budget, profile section 7)."""
@@ -35,6 +39,14 @@ CABLE_PS_PER_M = 5_000
 
 _PS_BITS = 8 * 10**12
 PAUSE_WIRE_BYTES = FRAME_MIN_BYTES + WIRE_EXTRA_BYTES
+
+
+class FrameAction(IntEnum):
+    """What becomes of eligible frames in INIT (init_action) and in FLUSH (flush_action); names of SAI."""
+
+    BLOCK = 0
+    DISCARD = 1
+    BEST_EFFORT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +150,7 @@ class LlrLimits:
     outstanding_bytes: int
     replay_timer_ps: int
     replay_count_max: int = REPLAY_COUNT_MAX
-    pcs_lost_ps: int = 50_000_000
+    pcs_lost_ps: int = PCS_LOST_PS
     data_age_ps: int = 20_000_000
     ctlos_spacing_bytes: int = CTLOS_SPACING_BYTES
 

@@ -61,6 +61,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
+from .limits import FrameAction
 
 SEQUENCE_BITS = 20
 INIT_INTERVAL_PS = 1_000_000
@@ -130,14 +131,6 @@ class TxState(IntEnum):
     FLUSH = 4
 
 
-class FrameAction(IntEnum):
-    """What becomes of eligible frames in INIT (init_action) and in FLUSH (flush_action); names of SAI."""
-
-    BLOCK = 0
-    DISCARD = 1
-    BEST_EFFORT = 2
-
-
 class NewFrame(IntEnum):
     """What the sender does now with a new eligible frame."""
 
@@ -185,7 +178,7 @@ TX_OFF, TX_INIT, TX_ADVANCE, TX_REPLAY, TX_FLUSH = range(5)
 RX_OFF, RX_SEND_ACKS, RX_SEND_NACK, RX_NACK_SENT = range(4)
 GOOD, BAD, POISONED = range(3)
 DROP, ACCEPT, ACCEPT_POISONED = range(3)
-BLOCK, DISCARD, BEST_EFFORT = range(3)
+BLOCK, DISCARD, BEST_EFFORT = (int(action) for action in FrameAction)
 NEW_WAIT, NEW_DISCARD, NEW_AS_INELIGIBLE, NEW_SEND = range(4)
 NO_REPLY, ACK, NACK = range(3)
 INIT_ECHO = 4

@@ -35,6 +35,7 @@ from .entries import (
     PointToPoint,
     RingTask,
 )
+from .linksettings import link_spec
 from .models import Cables, FabricSection, RunSection, Spine
 from .paths import dotted, near_file, near_miss, printable
 from .scenario import RunOptions
@@ -44,7 +45,7 @@ ReadModel = Callable[[Path], MoeModel]
 
 def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
     """Return the specification of the domain; ``sources`` = source of the presets of GPUs, switches and spine."""
-    gpus, switches, cbfc = section.gpus, section.switches, section.cbfc
+    gpus, switches = section.gpus, section.switches
     memory = MemorySpec(gpus.memory.bandwidth, gpus.memory.latency, gpus.memory.capacity)
     return FabricSpec(
         endpoints=EndpointSpec(
@@ -58,6 +59,7 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
             buffer_bytes=gpus.buffer,
             memory=memory,
             source=sources.get("gpus", ""),
+            response_queue_bytes=gpus.response_queue,
         ),
         switches=SwitchSpec(
             name=switches.preset or "custom",
@@ -79,11 +81,9 @@ def fabric_spec(section: FabricSection, sources: dict[str, str]) -> FabricSpec:
         frame_max=section.frame_max,
         phy_tx_ps=section.phy_tx or 0,
         phy_rx_ps=section.phy_rx or 0,
-        credit_bytes=cbfc.credit,
-        overhead_bytes=cbfc.overhead,
-        cf_spacing_bytes=cbfc.cf_spacing,
         ber=section.ber,
         burst=section.burst or 0.0,
+        link=link_spec(section),
     )
 
 

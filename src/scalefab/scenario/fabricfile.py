@@ -13,6 +13,7 @@ from pydantic import Field
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.build import build_fabric
+from ..fabric.faultspec import Fault
 from ..fabric.spec import FabricSpec
 from ..fabric.wiring import advice
 from ..workload.build import build_graph
@@ -20,6 +21,8 @@ from ..workload.spec import WorkloadSpec
 from .assemble import fabric_spec, run_options
 from .document import read_document
 from .entries import Model
+from .faultlist import fault_table, outage_advice
+from .faultmodels import FaultEntry
 from .models import FabricSection, RunSection
 from .overrides import apply_overrides
 from .paths import near_miss, parse_dotted, printable
@@ -39,6 +42,9 @@ class FabricFile(Model):
     scalefab: Literal[1] = Field(description="Version of this layout.")
     name: Name = Field(description="Name of the fabric; default: the file's name.")
     fabric: FabricSection = Field(description="The network.")
+    faults: list[FaultEntry] | None = Field(
+        None, min_length=1, max_length=1000, description="What goes wrong on links, and when; default: nothing."
+    )
     run: RunSection = Field(default_factory=lambda: RunSection(), description="Options of the run.")
 
 
@@ -58,6 +64,7 @@ class FabricSetup:
     resolved: dict[str, Any]
     origins: dict[str, Origin]
     warnings: tuple[str, ...]
+    faults: tuple[Fault, ...] = ()
 
     def scenario(self, workload: WorkloadSpec) -> Scenario:
         """Return the run of a workload on this network; nothing of the network is built again.
@@ -79,6 +86,7 @@ class FabricSetup:
             resolved=self.resolved,
             origins=self.origins,
             warnings=self.warnings,
+            faults=self.faults,
         )
 
 
@@ -113,6 +121,7 @@ def read_fabric(where: str, overrides: Sequence[str] = ()) -> FabricSetup:
     spec = fabric_spec(checked.fabric, filled.sources)
     try:
         fabric = build_fabric(spec)
+        faults = fault_table(checked.faults or (), fabric)
     except InputError as error:
         raise type(error)([located(problem, document.marks) for problem in error.problems]) from None
     resolved = dict(checked.model_dump(mode="json", exclude_none=True))
@@ -125,7 +134,8 @@ def read_fabric(where: str, overrides: Sequence[str] = ()) -> FabricSetup:
         options=replace(run_options(checked.run), until_ps=0),
         resolved=resolved,
         origins=origins(resolved, document.data, document.marks, filled.origins),
-        warnings=advice(spec),
+        warnings=(*advice(spec), *outage_advice(checked.faults or (), spec)),
+        faults=faults,
     )
 
 

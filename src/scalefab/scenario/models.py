@@ -7,14 +7,15 @@ from the catalogue's defaults (`complete`). `scalefab.scenario.entries` holds th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from .. import units
 from ..fabric.timing import MEDIA, PORT_RATES_BPS
-from ..protocol.fec_loss import MAX_BER
 from .entries import Entry, Model
+from .faultmodels import FaultEntry, check_ber, check_burst
+from .linkmodels import Cbfc, Llr, Pfc
 from .paths import near_miss
 from .quantities import (
     Faults,
@@ -27,10 +28,8 @@ from .quantities import (
     PositiveSize,
     PositiveTime,
     RateBps,
-    SignedSizeBytes,
     SizeBytes,
     TimePs,
-    at_least,
     fault,
     within,
 )
@@ -66,12 +65,6 @@ def _check_stack(value: str) -> str:
     raise fault("is no header stack", "ethlink", near_miss(value, ("ethlink", *OTHER_HEADER_STACKS)))
 
 
-def _check_overhead(value: int) -> int:
-    if not -16 <= value <= 127:
-        raise fault("is out of range", "-16B .. 127B")
-    return value
-
-
 class Memory(Model):
     """Target memory of an endpoint."""
 
@@ -91,6 +84,9 @@ class Gpus(Model):
     tx_latency: TimePs = Field(description="Transmit latency of the endpoint, from the operation to the first bit.")
     rx_latency: TimePs = Field(description="Receive latency of the endpoint, from the last bit to its memory.")
     buffer: PositiveSize = Field(description="Receive buffer per VC and port; default by port rate.")
+    response_queue: PositiveSize | None = Field(
+        None, description="Responses that a port holds until they are sent; default: as many bytes as the receive buffer of a VC."
+    )
     memory: Memory = Field(description="The GPU's memory.")
 
 
@@ -159,30 +155,6 @@ class Spine(Model):
     cables: SpineCables = Field(default_factory=lambda: SpineCables(), description="Cables between leaves and spines.")
 
 
-class Cbfc(Model):
-    """Credit-based flow control of every link."""
-
-    credit: Annotated[SizeBytes, within("32B", "2048B", units.parse_size_bytes)] = Field(64, description="Bytes of one credit.")
-    overhead: Annotated[SignedSizeBytes, AfterValidator(Limited(_check_overhead, "-16B .. 127B"))] = Field(
-        0, description="Bytes added to each packet before it is counted in credits, -16B .. 127B."
-    )
-    cf_spacing: Annotated[SizeBytes, at_least("800B", units.parse_size_bytes)] = Field(
-        6400, description="Line time between two CF_UPDATEs, as bytes."
-    )
-
-
-def _check_ber(value: float) -> float:
-    if not 0.0 <= value <= MAX_BER:  # as protocol.fec_loss.LineErrors
-        raise fault("is out of range", "0 .. 0.25")
-    return value
-
-
-def _check_burst(value: float) -> float:
-    if not 0.0 <= value <= 0.99:  # at 1 a wrong symbol would never end
-        raise fault("is out of range", "0 .. 0.99")
-    return value
-
-
 class FabricSection(Model):
     """What the network is made of."""
 
@@ -191,10 +163,10 @@ class FabricSection(Model):
     spine: Spine | None = Field(None, description="A second tier, for more GPUs than one switch reaches; default: none.")
     cables: Cables = Field(default_factory=lambda: Cables(), description="The cables.")
     fec: Literal["none", "rs272", "rs528", "rs544"] = Field("rs272", description="Forward error correction of every link.")
-    ber: Annotated[Number, AfterValidator(Limited(_check_ber, "0 .. 0.25"))] = Field(
+    ber: Annotated[Number, AfterValidator(Limited(check_ber, "0 .. 0.25"))] = Field(
         0.0, description="Bit error ratio of every link before FEC."
     )
-    burst: Annotated[Number, AfterValidator(Limited(_check_burst, "0 .. 0.99"))] | None = Field(
+    burst: Annotated[Number, AfterValidator(Limited(check_burst, "0 .. 0.99"))] | None = Field(
         None, description="Probability that the PAM4 symbol after a wrong one is wrong too, beside 'ber'; default 0."
     )
     fec_depth: int | None = Field(None, ge=1, le=16, description="Codeword interleave; default: the usual one for the port rate.")
@@ -206,11 +178,26 @@ class FabricSection(Model):
     )
     phy_tx: TimePs | None = Field(None, description="PHY latency at the source endpoint; default 50ns.")
     phy_rx: TimePs | None = Field(None, description="PHY latency at the target endpoint; default 50ns.")
+    llr: Llr = Field(default_factory=lambda: Llr(), description="Link-layer retry.")
+    flow_control: Literal["cbfc", "pfc", "none"] = Field(
+        "cbfc", description="What keeps senders from overrunning receive buffers: credits, pauses, or nothing."
+    )
     cbfc: Cbfc = Field(default_factory=lambda: Cbfc(), description="Credit-based flow control.")
+    pfc: Pfc = Field(default_factory=lambda: Pfc(), description="Priority-based flow control.")
+    vc_map: Literal["profile", "one"] = Field(
+        "profile", description="Which VCs traffic takes: requests, responses, bulk and control apart, or all data on VC 0."
+    )
 
     @model_validator(mode="after")
     def _nothing_unread(self) -> FabricSection:
         faults = Faults()
+        for key, section in (("cbfc", self.cbfc), ("pfc", self.pfc)):
+            for setting in sorted(section.model_fields_set) if key != self.flow_control else ():
+                faults.add(
+                    f"{key}.{setting}", f"is read by nothing, 'flow_control' is {self.flow_control}", f"flow_control: {key}"
+                )
+        if self.ber and not self.llr.enabled:
+            faults.add("ber", "loses frames that nothing sends again, LLR is off", "fabric.llr.enabled: on, or no ber")
         if self.burst is not None and not self.ber:
             faults.add("burst", "is read by nothing, 'ber' is 0", "ber beside it")
         if self.cables.delay is not None:
@@ -228,6 +215,13 @@ class FabricSection(Model):
             faults.add("spine.cables", said, "'delay' here too, or no cables of the spine's own")
         faults.raise_any()
         return self
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_read(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data = dict(dump(self))
+        for key in {"cbfc", "pfc"} - {self.flow_control}:
+            del data[key]
+        return data
 
 
 class RunSection(Model):
@@ -251,5 +245,8 @@ class ScenarioFile(Model):
     scalefab: Literal[1] = Field(description="Version of this layout.")
     name: Name = Field(description="Name of the scenario; default: the file's name.")
     fabric: FabricSection = Field(description="The network.")
+    faults: list[FaultEntry] | None = Field(
+        None, min_length=1, max_length=1000, description="What goes wrong on links, and when; default: nothing."
+    )
     workload: list[Entry] = Field(min_length=1, max_length=1000, description="What the network is asked to do, in order.")
     run: RunSection = Field(default_factory=lambda: RunSection(), description="Options of the run.")

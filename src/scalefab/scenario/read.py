@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import InfeasibleError, InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.build import build_fabric
+from ..fabric.faultspec import Fault
 from ..fabric.spec import FabricSpec
 from ..fabric.wiring import advice
 from ..workload.build import build_graph
@@ -23,6 +24,7 @@ from ..workload.spec import WorkloadSpec
 from .assemble import fabric_spec, run_options, workload_spec
 from .complete import Completed, complete
 from .document import FILE_MAX_BYTES, Document, decode, read_document
+from .faultlist import fault_table, outage_advice
 from .models import LAYOUT_VERSION, ScenarioFile
 from .overrides import apply_overrides
 from .paths import KeyPath, Marks, near_file, near_miss
@@ -78,7 +80,7 @@ def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -
 
     spec = fabric_spec(checked.fabric, filled.sources)
     folder = Path(path).parent
-    fabric, workload, graph = _build(spec, checked, folder, document)
+    fabric, workload, graph, faults = _build(spec, checked, folder, document)
     resolved = resolve(checked, workload)
     return Scenario(
         name=checked.name,
@@ -91,7 +93,8 @@ def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -
         options=run_options(checked.run),
         resolved=resolved,
         origins=origins(resolved, document.data, document.marks, filled.origins),
-        warnings=advice(spec),
+        warnings=(*advice(spec), *outage_advice(checked.faults or (), spec)),
+        faults=faults,
     )
 
 
@@ -159,12 +162,14 @@ def _without_empty(
 
 def _build(
     spec: FabricSpec, checked: ScenarioFile, folder: Path, document: Document
-) -> tuple[Fabric, WorkloadSpec, OperationGraph]:
-    """Build network and graph; faults of both are told together, InfeasibleError only when nothing is invalid."""
+) -> tuple[Fabric, WorkloadSpec, OperationGraph, tuple[Fault, ...]]:
+    """Build network, faults and graph; problems of all are told together, InfeasibleError only when nothing is invalid."""
     found: list[InputError] = []
     fabric = workload = graph = None
+    faults: tuple[Fault, ...] = ()
     try:
         fabric = build_fabric(spec)
+        faults = fault_table(checked.faults or (), fabric, checked.run.until)
     except InputError as error:
         found.append(error)
     try:
@@ -176,7 +181,7 @@ def _build(
         problems = [located(problem, document.marks) for error in found for problem in error.problems]
         kind = InfeasibleError if all(isinstance(error, InfeasibleError) for error in found) else InputError
         raise kind(_sorted(problems))
-    return fabric, workload, graph
+    return fabric, workload, graph, faults
 
 
 def _sorted(problems: list[Problem]) -> list[Problem]:

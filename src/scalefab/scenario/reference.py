@@ -10,12 +10,15 @@ _HEAD = """\
 
 Written by `scalefab explain --markdown > docs/scenario.md`; a test compares the two.
 
-A scenario is one YAML file: a supernode (`fabric`), what it is asked to do (`workload`) and how the run is carried out (`run`).
+A scenario is one YAML file: a supernode (`fabric`), what goes wrong on it (`faults`), what it is asked to do (`workload`) and how
+the run is carried out (`run`).
 
 - The first line is `scalefab: 1`, the version of this layout.
 - Quantities carry their unit: `800Gb/s`, `3m`, `64KiB`, `1.5us`. `Gb/s` is bits, `GB/s` bytes; `KiB` is 1024 bytes, `kB` 1000.
 - A preset fills in what is not written; `scalefab catalogue` lists them with their sources. What is written goes before it.
 - A setting that nothing reads is an error, and so is one that is unknown; all faults are told at once, with file and line.
+- Links have names, in `faults` as in reports. By one of their ports: `gpu3.port0`, `switch0.port5`, `plane0.leaf2.uplink5`; by
+  both ends, which also says the direction: `gpu3.port0 -> switch`, `GPU 12 -> switch plane 3`, `plane 0 leaf 2 -> spine 1`.
 - `--set key=value` changes one setting of a file: `--set fabric.frame_max=4160B --set workload.0.moe.tokens_per_gpu=64`.
 - `scalefab explain KEY` says what is below of one setting. Source tags: `pub` published about EthLink, `pub2` by a secondary
   source only, `sib` taken from a public sibling, `own` this project's choice; sections are those of the open profile.

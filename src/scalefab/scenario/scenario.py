@@ -30,7 +30,6 @@ class RunOptions:
     ack_delay_ps: int = ACK_DELAY_PS
     service_frames: int = SERVICE_FRAMES
     until_ps: int = 0
-    llr: bool = True
     sample_frames: int = 1_000_000  #: rows of the seeded sample of delivered frames, at most
     capture_frames: int = 4_096  #: first frames of which every hop is recorded
 

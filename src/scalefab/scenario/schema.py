@@ -9,6 +9,7 @@ from typing import Any
 
 from ..fabric import catalogue
 from .entries import KINDS
+from .faultmodels import FAULT_KINDS, PLACES
 from .models import ScenarioFile
 from .settings import Setting, all_settings
 
@@ -40,11 +41,10 @@ def _finish(model: dict[str, Any], key: str, known: dict[str, Setting], definiti
     """Go through the settings of a section: titles are keys, defaults text, nothing is null, few are required."""
     for name, schema in model["properties"].items():
         path = f"{key}.{name}" if key else name
-        below = _reference(schema)
-        for definition in below:
+        _without_null(schema)
+        for definition in _reference(schema):
             inner = f"{path}[]" if schema.get("type") == "array" else path
             _finish(definitions[definition], inner, known, definitions)
-        _without_null(schema)
         setting = known.get(path)
         schema.pop("title", None)
         schema.pop("default", None)
@@ -93,6 +93,8 @@ def _value(text: str, setting: Setting) -> Any:
         return int(text)
     if setting.form == "number":
         return float(text)
+    if setting.form.startswith("list of"):
+        return [int(number) for number in text.strip("[]").split(",")]
     return [] if text == "[]" else text
 
 
@@ -130,5 +132,7 @@ def _rules(name: str, definition: dict[str, Any]) -> None:
     if name in _INSTEAD:
         key, others = _INSTEAD[name]
         definition["dependentSchemas"] = {key: {"not": {"anyOf": [{"required": [other]} for other in others]}}}
+    if name == "FaultEntry":
+        definition["allOf"] = [{"oneOf": [{"required": [key]} for key in keys]} for keys in (FAULT_KINDS, PLACES)]
     if name == "Entry":
         definition["oneOf"] = [{"required": [kind]} for kind in KINDS]

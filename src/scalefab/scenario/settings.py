@@ -167,7 +167,7 @@ def _form(field: FieldInfo, metadata: list[Any]) -> tuple[str, str]:
         return "path of a file, or a mapping", ""
     for option in options:
         if get_origin(option) is list:
-            return "text or a list", ""
+            return ("list of whole numbers" if get_args(option)[0] is int else "text or a list"), ""
         if get_origin(option) is Literal:
             return ("word" if isinstance(get_args(option)[0], str) else "whole number"), ""
         if option in _PLAIN:

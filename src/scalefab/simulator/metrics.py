@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
-from ..fabric.tiers import plane_shape
+from ..fabric.names import node_name as node_name
+from ..fabric.names import port_name as port_name
 from ..protocol.profile import ACK_FRAME_BYTES, ORDERED_SET_BYTES, WIRE_EXTRA_BYTES, Kind
 from ..workload.graph import Group
 from .result import Result, Stage, Status
@@ -155,40 +156,6 @@ def overall_bandwidth_Bps(result: Result, groups: tuple[GroupMetrics, ...]) -> t
     if only is None or only.bus_numerator == 0:
         return moved, moved
     return moved * only.bus_denominator / only.bus_numerator, moved
-
-
-def node_name(fabric: Fabric, node: int) -> str:
-    """Return ``GPU 12``, ``switch plane 3``, or in two tiers ``plane 3 leaf 0`` and ``plane 3 spine 1``."""
-    if node < fabric.endpoints:
-        return f"GPU {node}"
-    if not fabric.two_tier:
-        return f"switch plane {node - fabric.endpoints}"
-    shape = plane_shape(fabric.spec)
-    plane, place = divmod(node - fabric.endpoints, shape.switches)
-    return f"plane {plane} " + (f"leaf {place}" if place < shape.leaves else f"spine {place - shape.leaves}")
-
-
-def port_name(fabric: Fabric, port: int) -> str:
-    """Return the name of a directed port, such as ``switch plane 3 -> GPU 12``; the GPU's port is named where several fit.
-
-    Between leaf and spine the uplink is named where several join them: ``plane 0 leaf 3 uplink 17 -> spine 1``.
-    """
-    node = int(fabric.port_node[port])
-    peer_port = int(fabric.port_peer[port])
-    peer = int(fabric.port_node[peer_port])
-    source, target = node_name(fabric, node), node_name(fabric, peer)
-    if min(node, peer) >= fabric.endpoints:
-        leaf, leaf_port = (node, port) if fabric.node_tier[node] == 0 else (peer, peer_port)
-        several = f" uplink {leaf_port - int(fabric.node_first_uplink[leaf])}" if plane_shape(fabric.spec).links > 1 else ""
-        target = target.split(" ", 2)[2]  # the plane is said once
-        return f"{source}{several} -> {target}" if leaf == node else f"{source} -> {target}{several}"
-    gpu, gpu_port = (node, port) if node < fabric.endpoints else (peer, peer_port)
-    first, count = int(fabric.node_first_port[gpu]), int(fabric.node_ports[gpu])
-    planes = fabric.port_plane[first : first + count]
-    if int(np.count_nonzero(planes == fabric.port_plane[gpu_port])) > 1:
-        label = f"{node_name(fabric, gpu)} port {gpu_port - first}"
-        return f"{label} -> {target}" if gpu == node else f"{source} -> {label}"
-    return f"{source} -> {target}"
 
 
 def utilisation(result: Result) -> F8:
