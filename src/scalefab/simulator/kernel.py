@@ -7,6 +7,7 @@ from enum import IntEnum
 from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
 from .ccupdate import CREDIT_FIELD_BITS, on_cc_timer
+from .drain import on_drained
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .ordered_sets import free_buffer
@@ -16,6 +17,7 @@ from .records import (
     ARRIVE,
     CC_TIMER,
     DELIVER,
+    DRAINED,
     EGRESS,
     FAULT,
     FREE,
@@ -147,5 +149,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_handshake(S, a, b, t_ps)
         elif kind == PCS_TIMER:
             on_pcs_timer(S, a, t_ps)
+        elif kind == DRAINED:
+            on_drained(S, a, b, t_ps)
         elif kind == START:
             on_start(S)

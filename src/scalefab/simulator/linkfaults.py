@@ -11,12 +11,12 @@ from ..compiled import compiled
 from ..fabric.faultspec import FaultKind
 from ..protocol import llr
 from ..protocol.llr import SEQUENCE_BITS
-from ..protocol.operations import WIRE_EXTRA_BYTES
 from .calendar import push
+from .drain import set_drain
 from .ordered_sets import flush_update, settle
 from .ports import kick, look_ps
 from .rates import set_rate
-from .records import ACKS_FROZEN, ACKS_GO, ACKS_PAUSED, DELIVER, FAULT, NEVER_PS, PCS_TIMER, State
+from .records import ACKS_FROZEN, ACKS_GO, ACKS_PAUSED, FAULT, NEVER_PS, PCS_TIMER, State
 from .retry import flushed, link_up
 
 LOST, SKIPPED = 3, 4
@@ -184,44 +184,3 @@ def end_up(S: State, a: int, down_ps: int, now_ps: int) -> None:
     if S.kernel[0].llr and S.llr_tx[a].state == llr.TX_FLUSH:
         link_up(S, a, now_ps)
     kick(S, a, look_ps(port, now_ps))
-
-
-@compiled
-def set_drain(S: State, a: int, vc: int, bps: int, now_ps: int) -> None:
-    """Empty the receive buffer of a VC at port ``a`` at ``bps``; frames that waited are taken in their order."""
-    d = S.drain[a, vc]
-    d.den = bps if bps > 0 else (1 if bps == 0 else 0)
-    d.num = 8 * 1_000_000_000_000 if bps > 0 else 0
-    if bps == 0:
-        return
-    i = d.head
-    d.head = -1
-    while i >= 0:
-        following = S.frame[i].next
-        S.frame[i].next = -1
-        push(S, now_ps, DELIVER, a, i)
-        i = following
-
-
-@compiled
-def is_drained(S: State, a: int, i: int, now_ps: int) -> bool:
-    """Return whether frame ``i`` may be taken out of the receive buffer of port ``a`` now; else it will be delivered again."""
-    f = S.frame[i]
-    if f.vc < 0 or f.drained:
-        return True
-    d = S.drain[a, f.vc]
-    if d.den == 0:
-        return True
-    f.next = -1
-    if d.num == 0:
-        if d.head < 0:
-            d.head = i
-        else:
-            S.frame[d.tail].next = i
-        d.tail = i
-        return False
-    begin_ps = d.free_ps if d.free_ps > now_ps else now_ps
-    d.free_ps = begin_ps + ((f.size_bytes + WIRE_EXTRA_BYTES) * d.num + d.den - 1) // d.den
-    f.drained = 1
-    push(S, d.free_ps, DELIVER, a, i)
-    return False

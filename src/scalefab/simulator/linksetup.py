@@ -223,6 +223,8 @@ def make_links(
     tx, rx = _llr_records(fabric, links, longest_bytes)
     link = _link_records(fabric, links, table, seed, careful)
     port.refresh_ps = np.where(link.refresh_gap_ps < NEVER_PS, link.refresh_gap_ps, NEVER_PS)
+    drain = zeros((fabric.ports, vcs) if drained else (1, 1), rec.DRAIN)
+    drain.head = -1
     copies = 1 << int(tx.frames_max.max()).bit_length()
     cf_ring, ack_ring = (_room(gap, fabric.port_delay_ps, late_ps) for gap in (port.cf_gap_ps, port.ack_gap_ps))
     some = (fabric.ports, copies)
@@ -232,7 +234,7 @@ def make_links(
             "sender": _credits(fabric, links, vcs),
             "receiver": zeros((fabric.ports, vcs), cbfc.RECEIVER),
             "told_ps": np.zeros((fabric.ports, vcs), np.int64),
-            "drain": zeros((fabric.ports, vcs) if drained else (1, 1), rec.DRAIN),
+            "drain": drain,
             "cc_value": np.zeros((fabric.ports, 2 * vcs), np.int32),
             "cf_ring": zeros((fabric.ports, cf_ring), rec.CF_UPDATE),
             "llr_tx": tx,

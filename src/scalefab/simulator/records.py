@@ -21,7 +21,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
-START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER = range(9, 16)
+START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED = range(9, 17)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
@@ -227,7 +227,7 @@ DRAIN = np.dtype(
     [
         ("num", _i8),  # ps a byte = num / den; den 0 = the buffer is emptied at once, num 0 = not at all
         ("den", _i8),
-        ("free_ps", _i8),
+        ("due_ps", _i8),  # when the head of the list leaves, -1
         ("head", _i4),  # frames that wait while it is not emptied
         ("tail", _i4),
     ],

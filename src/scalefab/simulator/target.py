@@ -10,7 +10,7 @@ from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .ccupdate import CREDIT_FIELD_BITS, note_move
-from .linkfaults import is_drained
+from .drain import is_drained
 from .ordered_sets import free_buffer
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
