@@ -5,8 +5,8 @@ What is explored: the functions of `scalefab.protocol.path_change`, with those o
 in which they were issued, whatever paths they take. Around that:
 
 Channel
-    A FIFO for DATA and one for ACKs, each path its own; between paths no order at all. CONTROL (CLOSE, CLOSED, OPEN, OPENED) keeps
-    no order with anything, itself included: requests are asked again over any live path.
+    A FIFO for DATA and one for ACKs, each path its own; between paths no order at all. CONTROL (CLOSE, CLOSED, OPEN, OPENED)
+    keeps no order with anything, itself included: requests are asked again over any live path.
 Paths
     Path 0 is the bucket's own, path 1 the fall-back. A path goes down (SEN or path error: A knows), never both. What is on it is
     lost, or delayed without bound: it may arrive after the path is up again. Changes have a budget of their own, so every state

@@ -232,7 +232,7 @@ class RhModel:
         return (after, *state[1:])
 
     def _arrive_request(self, state: State, steps: list[Step]) -> None:
-        a, b, there, back, asks, sent, got, faults = state
+        a, b, there, back, _, sent, got, faults = state
         after, psn = self.b.call(self.functions.on_ack_req, b, self.bits)
         answered = (*back, _ACK << self.bits | psn) if psn >= 0 else back
         said = f"ACK {psn}" if psn >= 0 else "nothing"

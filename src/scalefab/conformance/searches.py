@@ -185,9 +185,13 @@ def _end_to_end(what: Explored, width: int, window: int, faults: int, planted: P
     once = PathSetting(width, window, faults, changes=2, operations=3, blind=blind, nonce_of_pair=pair)
     often = PathSetting(width, window, few, changes=3, operations=2, blind=blind, nonce_of_pair=pair)
     return (
-        (f"path change, a path goes down and comes up, window {window}, {faults} faults", PathModel(once, functions)),
-        (f"path change, three changes, window {window}, {few} fault{'s' * (few != 1)}", PathModel(often, functions)),
+        (f"path change, a path goes down and comes up, window {window}, {_faults(faults)}", PathModel(once, functions)),
+        (f"path change, three changes, window {window}, {_faults(few)}", PathModel(often, functions)),
     )
+
+
+def _faults(count: int) -> str:
+    return f"{count} fault{'s' * (count != 1)}"
 
 
 def search(

@@ -112,7 +112,7 @@ def spray_turn(states: Any, first: int, n: int, turn: int, offset: int) -> int:
     The path is ``sprayed_path(turn, offset, n)``, the next packet's turn one more. Paths that are not live lose all turns,
     degraded and congested ones three of four.
     """
-    for t in range(turn, turn + WEIGHT * n):
+    for t in range(turn, turn + (WEIGHT + 1) * n):  # the first round may be begun, and a path's place changes each round
         state = states[first + sprayed_path(t, offset, n)]
         if is_live(state) and (state & REDUCED == 0 or t // n % WEIGHT == 0):
             return t

@@ -20,7 +20,7 @@ event                                         action
 event newer than the last one                 acted on: path states change (`paths`), `path_change` for PORT_DOWN and DRAIN
 same event                                    not acted on again; it breaks the silence
 older event                                   ignored
-10 us of silence                              CONGESTION_ON, DEGRADED end, as if told; the same event again brings them back
+more than 10 us of silence                    CONGESTION_ON, DEGRADED end, as if told; the same event again brings them back
 ============================================= =================================================================================
 
 Who is told: tier 1, the endpoints attached to the switch; tier 0 and 2, all of the plane. Affected path ids to a destination in
@@ -183,8 +183,8 @@ def on_sen(h: Any, kind: int, vc_mask: int, event: int, bits: int, now_ps: int) 
 
 @compiled
 def on_silence(h: Any, now_ps: int) -> bool:
-    """End CONGESTION_ON or DEGRADED after 10 us of silence; return whether it ended now."""
-    if (h.kind != CONGESTION_ON and h.kind != DEGRADED) or now_ps - h.heard_ps < SILENCE_PS:
+    """End CONGESTION_ON or DEGRADED after more than 10 us of silence, so that one lost repetition does not; whether it ended now."""
+    if (h.kind != CONGESTION_ON and h.kind != DEGRADED) or now_ps - h.heard_ps <= SILENCE_PS:
         return False
     h.kind = 0
     return True
