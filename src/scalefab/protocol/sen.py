@@ -183,7 +183,7 @@ def on_sen(h: Any, kind: int, vc_mask: int, event: int, bits: int, now_ps: int) 
 
 @compiled
 def on_silence(h: Any, now_ps: int) -> bool:
-    """End CONGESTION_ON or DEGRADED after more than 10 us of silence, so that one lost repetition does not; whether it ended now."""
+    """End CONGESTION_ON or DEGRADED after more than 10 us of silence (one lost repetition does not); return whether it ended."""
     if (h.kind != CONGESTION_ON and h.kind != DEGRADED) or now_ps - h.heard_ps <= SILENCE_PS:
         return False
     h.kind = 0
