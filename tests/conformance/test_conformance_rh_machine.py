@@ -89,6 +89,19 @@ class Endpoints(RuleBasedStateMachine):
                 end.spaces[path].data.clear()
                 end.spaces[path].answers.clear()
 
+    @rule(path=PATH, sent=st.integers(1, 4), taken=st.integers(0, 4), acked=st.booleans(), lost=st.booleans())
+    def fail_under_load(self, path: int, sent: int, taken: int, acked: bool, lost: bool) -> None:
+        """Let a path go down while frames are un-acknowledged on it, some of them accepted."""
+        for side in (0, 1):
+            for _ in range(sent):
+                self.issue(side, path, 1)
+            self.send(side, path, sent)
+            self.deliver(side, path, taken, False)
+            if acked:
+                self.answer(1 - side, path, False)
+                self.deliver_answer(1 - side, path, False, False)
+        self.down(path, lost)
+
     @rule(path=PATH)
     def up(self, path: int) -> None:
         for end in self.ends:
@@ -111,10 +124,12 @@ class Endpoints(RuleBasedStateMachine):
         if self.ends[side].fence_rsp:
             self.ends[1 - side].take_fence_rsp(*self.ends[side].fence_rsp.pop())
 
-    @rule(rounds=st.integers(1, 3), count=st.integers(0, 6))
-    def run_well(self, rounds: int, count: int) -> None:
+    @rule(rounds=st.integers(1, 4), count=st.integers(0, 6), repaired=st.booleans())
+    def run_well(self, rounds: int, count: int, repaired: bool) -> None:
         """Move on: without this, most runs spend their time on a few operations."""
         for end in self.ends:
+            for path in PATHS if repaired else ():
+                end.up(path)
             for bucket in BUCKETS:
                 for _ in range(count):
                     end.issue(bucket)
@@ -134,7 +149,7 @@ class Endpoints(RuleBasedStateMachine):
         for end in self.ends:
             for path in PATHS:
                 end.up(path)
-        for _ in range(400):
+        for _ in range(100 + 2 * sum(sum(end.issued) for end in self.ends)):
             self._good_round()
             if all(map(self._at_rest, self.ends)):
                 break
@@ -214,4 +229,5 @@ def test_two_endpoints_and_two_bad_paths_for_100_000_steps() -> None:
     while total["steps"] < 100_000:
         total += _run(max_examples=50, stateful_step_count=400)
     assert total["requeued"] > 1000
+    assert total["operations"] > 10_000
     assert total["wraps"] > 100

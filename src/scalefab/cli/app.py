@@ -378,7 +378,8 @@ def explore_command(
         typer.Option(
             "--plant",
             metavar="FAULT",
-            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update.",
+            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update; "
+            "rh: no-duplicate-ack, nack-storm; path-change: blind-replay, stale-nonce, nonce-of-pair.",
             show_default=False,
         ),
     ] = "",
