@@ -228,6 +228,6 @@ def test_two_endpoints_and_two_bad_paths_for_100_000_steps() -> None:
     total: Counter[str] = Counter()
     while total["steps"] < 100_000:
         total += _run(max_examples=50, stateful_step_count=400)
-    assert total["requeued"] > 1000
+    assert total["requeued"] > 200
     assert total["operations"] > 10_000
     assert total["wraps"] > 100
