@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule
+from machines import CountedMachine, run_machine
 from rh_ends import BUCKETS, PATHS, SMALL, WIRE, End, Width
 
 from scalefab.protocol import path_change, rh_receiver
@@ -19,10 +20,8 @@ PATH = st.sampled_from(PATHS)
 BUCKET = st.sampled_from(BUCKETS)
 
 
-class Endpoints(RuleBasedStateMachine):
+class Endpoints(CountedMachine):
     """What is first on a wire arrives, is lost, or arrives twice; CONTROL in any order; paths go down and come up."""
-
-    seen: ClassVar[Counter[str]] = Counter()
 
     @initialize(width=st.sampled_from((SMALL, WIRE)), before_wrap=st.integers(0, 6))
     def begin(self, width: Width, before_wrap: int) -> None:
@@ -196,17 +195,8 @@ class Endpoints(RuleBasedStateMachine):
                 peer.take_control(*end.control.pop(), end)
 
 
-def _run(**limits: Any) -> Counter[str]:
-    class Counted(Endpoints):
-        seen: ClassVar[Counter[str]] = Counter()
-
-    rules = settings(deadline=None, suppress_health_check=list(HealthCheck), **limits)
-    run_state_machine_as_test(Counted, settings=rules)
-    return Counted.seen
-
-
 def test_two_endpoints_and_two_bad_paths() -> None:
-    seen = _run(max_examples=25, stateful_step_count=60, derandomize=True)
+    seen = run_machine(Endpoints, max_examples=80, stateful_step_count=60, derandomize=True)
     assert seen["steps"] > 300
     assert seen["requeued"] > 0 and seen["wraps"] > 0 and seen["downs"] > 0
 
@@ -220,14 +210,21 @@ def test_the_machine_finds_a_blind_replay(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(path_change, "on_closed", blind)
     with pytest.raises(AssertionError, match="executed twice"):
-        _run(max_examples=200, stateful_step_count=60, derandomize=True, phases=(Phase.generate,), report_multiple_bugs=False)
+        run_machine(
+            Endpoints,
+            max_examples=200,
+            stateful_step_count=60,
+            derandomize=True,
+            phases=(Phase.generate,),
+            report_multiple_bugs=False,
+        )
 
 
 @pytest.mark.long
 def test_two_endpoints_and_two_bad_paths_for_100_000_steps() -> None:
     total: Counter[str] = Counter()
     while total["steps"] < 100_000:
-        total += _run(max_examples=50, stateful_step_count=400)
+        total += run_machine(Endpoints, max_examples=50, stateful_step_count=400)
     assert total["requeued"] > 200
     assert total["operations"] > 10_000
     assert total["wraps"] > 100

@@ -144,8 +144,11 @@ class Records:
 
 
 def joined(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a record type with the fields of several; what has the same name is the same field."""
-    fields: dict[str, Any] = {}
+    """Return a record type with the fields of several; what has the same name is the same field.
+
+    An unused field comes first, so that none of the several is its beginning: a compiler may take that for a subtype.
+    """
+    fields: dict[str, Any] = {"unused": np.dtype(np.int64)}
     for dtype in dtypes:
         fields |= {name: dtype[name] for name in dtype.names or ()}
     return np.dtype(list(fields.items()), align=True)

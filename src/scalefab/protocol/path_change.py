@@ -33,8 +33,10 @@ A nonce is drawn from a counter of the (src, dst) pair. "The last one acted on" 
 one a pair would ignore for ever the request of one space that was lost while another space's later one was acted on
 (``scalefab explore path-change --plant nonce-of-pair``). Distances of nonces are modulo 2^``nonce_bits`` (32 on the wire).
 
-A path in error without a word from SEN is tried again (`own`): every 1203.2 us what is asked of its space goes over the path itself;
-an answer ends the error. Both ends do this for what they send, responses too. Where re-queued transactions go: `paths.chosen_path` for VC 0, the fall-back
+A path in error without a word from SEN is tried again (`own`): every 1203.2 us what is asked of its space goes over the path
+itself; an answer ends the error.
+
+Both ends do this for what they send, responses too. Where re-queued transactions go: `paths.chosen_path` for VC 0, the fall-back
 path with h = tag for VC 1, any live path for VC 2. An unfinished FENCE is not queued again but begun anew (`ordering`). So
 everything runs exactly once: what was accepted ran, what was not is behind CLOSED.psn, and a closed space accepts nothing.
 Origin: `own`.
