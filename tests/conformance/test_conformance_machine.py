@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule
 from link_ends import SMALL, WIRE, End, Widths
+from machines import CountedMachine, run_machine
 
 from scalefab.protocol import llr
 
@@ -18,10 +17,8 @@ VC = st.sampled_from((0, 1))
 ORDERED = ("ack", "nack", "echo", "init", "cf")
 
 
-class Link(RuleBasedStateMachine):
+class Link(CountedMachine):
     """Two ends, a wire each way; what is first on a wire arrives, is lost, corrupted, or (ordered sets) comes twice."""
-
-    seen: ClassVar[Counter[str]] = Counter()  # of all runs of a test: how much was tried
 
     @initialize(
         widths=st.sampled_from((SMALL, WIRE)),
@@ -145,17 +142,8 @@ class Link(RuleBasedStateMachine):
             end.handshake()
 
 
-def _run(**limits: Any) -> Counter[str]:
-    class Counted(Link):
-        seen: ClassVar[Counter[str]] = Counter()
-
-    rules = settings(deadline=None, suppress_health_check=list(HealthCheck), **limits)
-    run_state_machine_as_test(Counted, settings=rules)
-    return Counted.seen
-
-
 def test_two_ends_and_a_bad_cable() -> None:
-    seen = _run(max_examples=20, stateful_step_count=60, derandomize=True)
+    seen = run_machine(Link, max_examples=20, stateful_step_count=60, derandomize=True)
     assert seen["steps"] > 300
     assert seen["wraps"] > 0
 
@@ -164,6 +152,6 @@ def test_two_ends_and_a_bad_cable() -> None:
 def test_two_ends_and_a_bad_cable_for_100_000_steps() -> None:
     total: Counter[str] = Counter()
     while total["steps"] < 100_000:
-        total += _run(max_examples=50, stateful_step_count=400)
+        total += run_machine(Link, max_examples=50, stateful_step_count=400)
     assert total["flushes"] > 10
     assert total["wraps"] > 100

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scalefab.protocol import path_change, rh_receiver, rh_sender
 from scalefab.protocol import reliability as rh
 from scalefab.protocol.reliability import OnAck, OnData
 
@@ -207,3 +208,8 @@ def test_a_session_record_is_wider_than_the_wire() -> None:
         assert kind.kind == "i" and kind.itemsize >= 4
     assert (rh.PSN_BITS, rh.WINDOW_FRAMES, rh.ACK_EVERY_FRAMES, rh.ACK_DELAY_PS) == (16, 1024, 16, 2_000_000)
     assert rh.WINDOW_FRAMES <= 32_767
+
+
+def test_what_is_hot_stays_small() -> None:
+    sizes = [dtype.itemsize for dtype in (rh.SESSION, rh_sender.RETRY, rh_receiver.REPAIR, path_change.ASK)]
+    assert sizes == [104, 64, 40, 24]  # docs/reliability.md says so

@@ -415,3 +415,14 @@ def test_acks_and_control_frames() -> None:
     assert one.receive(encode(control_frame(5, 300, encode_control(close)))).control == close
     assert one.receive(encode(control_frame(5, 300, bytes(32)))).verdict == "TYPE"
     assert one.counters == {"TYPE": 1}
+
+
+def test_a_result_of_another_turn_of_tags_is_never_taken_for_this_one() -> None:
+    """One ATOMIC, then writes only, until its tag's turn comes round again: sent anew on another path, it must run."""
+    target = make_target()
+    target.memory.write(BASE, bytes(8))
+    add = req.atomic(BASE, (b"\x01" + bytes(7),), AtomicOp.ADD, ElementType.U64, tag=0x8000)
+    run(target, add)
+    run(target, *req.put(BASE + 64, b"z", MTU, tag=0x8040), vc=2)  # same slot, 64 tags on
+    run(target, add, again=1)
+    assert target.memory.read(BASE, 8)[0] == 2

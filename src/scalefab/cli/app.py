@@ -367,9 +367,9 @@ def fec(
         return show_codes(options, json_wanted=json, out=out)
 
 
-@app.command("explore", epilog=_EPILOG, short_help="Search all states of LLR or CBFC for one that breaks a promise.")
+@app.command("explore", epilog=_EPILOG, short_help="Search all states of a protocol for one that breaks a promise.")
 def explore_command(
-    protocol: Annotated[str, typer.Argument(metavar="llr|cbfc", help="What to explore.", show_default=False)],
+    protocol: Annotated[str, typer.Argument(metavar="llr|cbfc|rh|path-change", help="What to explore.", show_default=False)],
     width: Annotated[int, typer.Option("--width", help="Bits of a sequence number.")] = 3,
     window: Annotated[int, typer.Option("--window", help="Frames un-acknowledged at most; credits of the VC.")] = 3,
     faults: Annotated[int, typer.Option("--faults", help="Faults that the channel may make.")] = 2,
@@ -378,7 +378,8 @@ def explore_command(
         typer.Option(
             "--plant",
             metavar="FAULT",
-            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update.",
+            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update; "
+            "rh: no-duplicate-ack, nack-storm; path-change: blind-replay, stale-nonce, nonce-of-pair.",
             show_default=False,
         ),
     ] = "",

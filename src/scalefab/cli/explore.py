@@ -1,4 +1,4 @@
-"""``scalefab explore``: search all states of the link layer's transition functions, print what was found."""
+"""``scalefab explore``: search all states of a protocol's transition functions, print what was found."""
 
 from __future__ import annotations
 

@@ -127,16 +127,31 @@ class Records:
             self.values.append(fields)
         return number
 
-    def call(self, function: Callable[..., Any], number: int, *arguments: int) -> tuple[int, int]:
-        """Apply a transition function to a state: the state after it, and what it returned."""
+    def call(self, function: Callable[..., Any], number: int, *arguments: int, records: int = 1) -> tuple[int, int]:
+        """Apply a transition function to a state: the state after it, and what it returned.
+
+        A function of several records of one end (hot and cold ones) takes the joined record as each of its first ``records``
+        arguments: see `joined`.
+        """
         key = (function, number, arguments)
         known = self._known.get(key)
         if known is None:
             self._rows[0] = tuple(self.values[number].values())
-            result = function(self._rows[0], *arguments)
+            result = function(*(self._rows[0] for _ in range(records)), *arguments)
             after = dict(zip(self._names, self._rows[0].tolist(), strict=True))
             known = self._known[key] = (self._number(after), int(result) if result is not None else 0)
         return known
+
+
+def joined(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a record type with the fields of several; what has the same name is the same field.
+
+    An unused field comes first, so that none of the several is its beginning: a compiler may take that for a subtype.
+    """
+    fields: dict[str, Any] = {"unused": np.dtype(np.int64)}
+    for dtype in dtypes:
+        fields |= {name: dtype[name] for name in dtype.names or ()}
+    return np.dtype(list(fields.items()), align=True)
 
 
 class _Graph:

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import InputError, Problem
-from ..protocol import cbfc, llr
-from .explore import Finding, explore
+from ..protocol import cbfc, llr, path_change, rh_receiver
+from ..protocol import reliability as rh
+from .explore import Finding, Model, explore
 from .explore_cbfc import CbfcModel, CreditSetting
 from .explore_llr import Functions, LlrModel, Setting
+from .explore_path import PathModel, PathSetting
+from .explore_rh import RhFunctions, RhModel, RhSetting
 
 WIDTHS = (2, 6)
 FAULTS_MAX = 5
@@ -24,23 +27,39 @@ class Explored(StrEnum):
 
     LLR = "llr"
     CBFC = "cbfc"
+    RH = "rh"
+    PATH_CHANGE = "path-change"
 
 
 class Plant(StrEnum):
     """Faults that can be planted: one transition is replaced for one search, no file is changed."""
 
-    NO_DUPLICATE_ACK = "no-duplicate-ack"  #: llr: a duplicate is not acknowledged again
+    NO_DUPLICATE_ACK = "no-duplicate-ack"  #: llr, rh: a duplicate is not acknowledged again
     OVERTAKEN_INIT = "overtaken-init"  #: llr: a frame overtakes an INIT
     DOUBLE_CHARGE = "double-charge"  #: cbfc: a replay is charged once more
     INELIGIBLE_CC_UPDATE = "ineligible-cc-update"  #: cbfc: an eligible VC's CC_UPDATE travels as an ineligible frame
+    NACK_STORM = "nack-storm"  #: rh: a NACK for each frame ahead, not one a gap
+    BLIND_REPLAY = "blind-replay"  #: path-change: all un-acked is queued again, not only what lies behind CLOSED.psn
+    STALE_NONCE = "stale-nonce"  #: path-change: a CLOSE is acted on however old it is
+    NONCE_OF_PAIR = "nonce-of-pair"  #: path-change: nonces are compared over all spaces of the pair
 
 
 _PLANTED_IN = {
-    Plant.NO_DUPLICATE_ACK: Explored.LLR,
-    Plant.OVERTAKEN_INIT: Explored.LLR,
-    Plant.DOUBLE_CHARGE: Explored.CBFC,
-    Plant.INELIGIBLE_CC_UPDATE: Explored.CBFC,
+    Plant.NO_DUPLICATE_ACK: (Explored.LLR, Explored.RH),
+    Plant.OVERTAKEN_INIT: (Explored.LLR,),
+    Plant.DOUBLE_CHARGE: (Explored.CBFC,),
+    Plant.INELIGIBLE_CC_UPDATE: (Explored.CBFC,),
+    Plant.NACK_STORM: (Explored.RH,),
+    Plant.BLIND_REPLAY: (Explored.PATH_CHANGE,),
+    Plant.STALE_NONCE: (Explored.PATH_CHANGE,),
+    Plant.NONCE_OF_PAIR: (Explored.PATH_CHANGE,),
 }
+
+
+class Space(Model, Protocol):
+    """A model that is searched; it counts steps that ended in FLUSH."""
+
+    flushes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,35 @@ def no_duplicate_ack(r: Any, seq: int, quality: int, bits: int) -> int:
     return int(verdict)
 
 
+def silent_about_duplicates(s: Any, r: Any, psn: int, bits: int, now_ps: int) -> int:
+    """Judge DATA as `rh_receiver.on_data` does, but leave a duplicate without an ACK."""
+    due = int(s.unacked)
+    verdict = int(rh_receiver.on_data(s, r, psn, bits, now_ps))
+    if verdict == rh_receiver.DUPLICATE:
+        s.unacked = due
+    return verdict
+
+
+def silent_when_asked(s: Any, bits: int) -> int:
+    """Answer ACK_REQ only with an ACK that is due anyway, -1 = none."""
+    return int(rh_receiver.on_reply_sent(s, bits)) if s.unacked else -1
+
+
+def nack_each(s: Any, r: Any, psn: int, bits: int, now_ps: int) -> int:
+    """Judge DATA as `rh_receiver.on_data` does, but forget that the gap is told already."""
+    s.gap = 0
+    return int(rh_receiver.on_data(s, r, psn, bits, now_ps))
+
+
+def close_however_old(s: Any, q: Any, nonce: int, nonce_bits: int) -> int:
+    """Take CLOSE as `path_change.on_close` does, but close for an older nonce too."""
+    what = int(path_change.on_close(s, q, nonce, nonce_bits))
+    if what == path_change.IGNORED:
+        s.rx_state = rh.SPACE_CLOSED
+        return path_change.REPEATED
+    return what
+
+
 def ineligible_cc_vcs(lossless_mask: int, eligible_mask: int, eligible: bool, part: int) -> int:
     """Put VCs into CC_UPDATEs as `cbfc.cc_vcs` does, but the eligible ones into the ineligible CC_UPDATE, and vice versa."""
     return int(cbfc.cc_vcs(lossless_mask, eligible_mask, not eligible, part))
@@ -78,12 +126,12 @@ def _problems(what: Explored, width: int, window: int, faults: int, plant: str) 
     if plant and plant not in list(Plant):
         near = get_close_matches(plant, list(Plant), n=1)
         yield Problem(f"no fault '{plant}'", f"one of {', '.join(Plant)}", near[0] if near else "", key="--plant")
-    elif plant and _PLANTED_IN[Plant(plant)] is not what:
-        known = ", ".join(name for name, where in _PLANTED_IN.items() if where is what)
+    elif plant and what not in _PLANTED_IN[Plant(plant)]:
+        known = ", ".join(name for name, where in _PLANTED_IN.items() if what in where)
         yield Problem(f"'{plant}' cannot be planted in {what}", f"one of {known}", key="--plant")
 
 
-def models(what: Explored, width: int, window: int, faults: int, plant: str = "") -> tuple[tuple[str, LlrModel], ...]:
+def models(what: Explored, width: int, window: int, faults: int, plant: str = "") -> tuple[tuple[str, Space], ...]:
     """Return the models to search, each with its space in words.
 
     Raises
@@ -95,6 +143,8 @@ def models(what: Explored, width: int, window: int, faults: int, plant: str = ""
     if problems:
         raise InputError(problems)
     planted = Plant(plant) if plant else None
+    if what in (Explored.RH, Explored.PATH_CHANGE):
+        return _end_to_end(what, width, window, faults, planted)
     functions = Functions()
     if planted is Plant.NO_DUPLICATE_ACK:
         functions = Functions(on_frame=no_duplicate_ack)
@@ -118,6 +168,30 @@ def models(what: Explored, width: int, window: int, faults: int, plant: str = ""
         (f"CBFC, LLR-eligible VC, {few} replay{'s' * (few != 1)}, re-init on FLUSH", CbfcModel(short, functions)),
         ("CBFC, ineligible VC", CbfcModel(ineligible, functions)),
     )
+
+
+def _end_to_end(what: Explored, width: int, window: int, faults: int, planted: Plant | None) -> tuple[tuple[str, Space], ...]:
+    functions = RhFunctions()
+    if planted is Plant.NO_DUPLICATE_ACK:
+        functions = RhFunctions(on_data=silent_about_duplicates, on_ack_req=silent_when_asked)
+    elif planted is Plant.NACK_STORM:
+        functions = RhFunctions(on_data=nack_each)
+    elif planted is Plant.STALE_NONCE:
+        functions = RhFunctions(on_close=close_however_old)
+    if what is Explored.RH:
+        return (("RH", RhModel(RhSetting(width, window, faults), functions)),)
+    pair, blind = planted is Plant.NONCE_OF_PAIR, planted is Plant.BLIND_REPLAY
+    window, few = min(window, 2), min(faults, 1)
+    once = PathSetting(width, window, faults, changes=2, operations=3, blind=blind, nonce_of_pair=pair)
+    often = PathSetting(width, window, few, changes=3, operations=2, blind=blind, nonce_of_pair=pair)
+    return (
+        (f"path change, a path goes down and comes up, window {window}, {_faults(faults)}", PathModel(once, functions)),
+        (f"path change, three changes, window {window}, {_faults(few)}", PathModel(often, functions)),
+    )
+
+
+def _faults(count: int) -> str:
+    return f"{count} fault{'s' * (count != 1)}"
 
 
 def search(

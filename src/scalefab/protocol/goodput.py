@@ -1,7 +1,7 @@
 """Closed forms of go-back-N goodput under frame loss, to hold simulations against.
 
-Both count in frame times (the line time of one frame) and expect a saturated sender whose window fills the round trip,
-independent losses with probability p a frame sent, and no loss of answers.
+They count in frame times (the line time of one frame) and expect a saturated sender whose window fills the round trip,
+independent losses with probability p a frame sent, and no loss of answers but where one says so.
 
 `go_back_n`
     The textbook form (S. Lin and D. J. Costello, *Error Control Coding*, ARQ chapter: throughput P / (P + (1 - P) N) with
@@ -12,6 +12,12 @@ independent losses with probability p a frame sent, and no loss of answers.
     the next frame, and answered by a NACK: W frame times. If its *repetition* is lost too, the receiver has sent its NACK already
     and says nothing; the sender's timer finds it: V frame times, V much larger than W. So a delivered frame takes
     1 + p W + p^2 / (1 - p) V frame times; with V = W that is the textbook form.
+
+`rh`
+    RH tells the loss of a repetition too (a new run that lost its head), so every loss costs W frame times, as in the textbook
+    form (this one is an `own` extension of it). Besides, the frames that would have shown the gap may be lost as well,
+    p / (1 - p) of them on average; and if the NACK is lost (probability q), a frame ahead that comes 5 us after it brings the
+    next one: R frame times, q / (1 - q) times on average. The window must last for W + R frames, else the retry timer ends it.
 """
 
 from __future__ import annotations
@@ -46,6 +52,23 @@ def llr(loss: float, nack_frames: float, timer_frames: float) -> float:
         Frame times that the loss of a repetition costs, told by the replay timer (V).
     """
     return 1 / (1 + loss * nack_frames + loss * loss / (1 - loss) * timer_frames)
+
+
+def rh(loss: float, nack_frames: float, nack_loss: float = 0.0, again_frames: float = 0.0) -> float:
+    """Return goodput / line rate of RH, end to end, with LLR off.
+
+    Parameters
+    ----------
+    loss
+        Probability that a DATA frame is lost on its way through all links, 0 <= loss < 1.
+    nack_frames
+        Frame times from the first bit of a lost frame to the first bit of its repetition (W), if its follower arrives.
+    nack_loss
+        Probability that a NACK frame is lost on its way back (q), 0 <= nack_loss < 1.
+    again_frames
+        Frame times between two NACKs of one gap (R): 5 us, and up to a frame more.
+    """
+    return 1 / (1 + loss / (1 - loss) * (nack_frames + loss / (1 - loss) + nack_loss / (1 - nack_loss) * again_frames))
 
 
 def nack_frames(size_bytes: int, rate_bps: int, one_way_ps: int, lost: bool = True) -> int:

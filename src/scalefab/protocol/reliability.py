@@ -1,4 +1,6 @@
-"""RH, end-to-end reliability of one sequence space (src, dst, path, VC): its fault-free part (open profile section 4).
+"""RH, end-to-end reliability of one sequence space (src, dst, path, VC): the record, and what happens without faults (section 4).
+
+Retry and NACK stand in `rh_sender` and `rh_receiver`, closing and opening a space in `path_change`; they call what is here.
 
 ======== ============================================ ==========================================================
 side     event                                        action
@@ -44,15 +46,36 @@ SESSION = np.dtype(
         ("window", np.int32),
         ("expected", np.int32),
         ("unacked", np.int32),  # accepted frames that no ACK has covered yet
-        ("state", np.int32),
-        ("ack_errors", np.int64),
-        ("duplicates", np.int64),
-        ("gaps", np.int64),
+        ("state", np.int32),  # sender's `Space`
+        ("trouble", np.int32),  # not 0: rh_sender.RETRY holds more than srtt; 0: an ACK need not look there
+        ("timed", np.int32),  # not 0: the departure of timed_psn is being timed for srtt
+        ("timed_psn", np.int32),
+        ("rx_state", np.int32),  # receiver's `Space`: OPEN or CLOSED
+        ("gap", np.int32),  # receiver: not 0: a NACK has told the present gap
+        ("ack_errors", np.int32),
+        ("duplicates", np.int32),
+        ("gaps", np.int32),
         ("since_ps", np.int64),  # when the oldest un-acked frame was accepted
+        ("timer_ps", np.int64),  # sender: later of last progress, una's last departure, last expiry
+        ("timed_ps", np.int64),
     ],
     align=True,
 )
-"""One sequence space, both ends: the sender's and the receiver's fields are apart, so one record serves a simulation."""
+"""One sequence space, both ends, **the hot part** (104 B): all that frames and ACKs touch without faults. The sender's and the
+receiver's fields are apart, so one record serves a simulation. All zeros = a space that is open at PSN 0 (but for `window`).
+What only faults touch is cold: `rh_sender.RETRY`, `rh_receiver.REPAIR`, `path_change.ASK`."""
+
+
+class Space(IntEnum):
+    """States of a sequence space. The receiver knows OPEN and CLOSED only."""
+
+    OPEN = 0
+    CLOSING = 1  #: CLOSE is asked: nothing is sent
+    CLOSED = 2
+    OPENING = 3  #: OPEN is asked: nothing is sent
+
+
+SPACE_OPEN, SPACE_CLOSING, SPACE_CLOSED, SPACE_OPENING = range(4)
 
 
 class OnAck(IntEnum):

@@ -3,7 +3,8 @@
 Two spaces: bit 15 = 0 for LOAD, STORE*, REDUCE, FENCE, PROBE, RDMA_READ, any free value; bit 15 = 1 for ATOMIC, SEND*,
 RDMA_WRITE*, taken serially modulo 2^15, one a message. A tag is free again after its response (posted message: after the ack of
 its last packet). Posted STORE* and REDUCE take tag 0, which is therefore never given to anything else (`own`). At most 64
-messages are open a pair.
+messages are open a pair, and a serial tag is less than 64 ahead of the oldest open one (`own`): else 64 results of later ones
+could push the result of a slow one out of the target's cache, and asked again it would run twice (`result_cache`).
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ class Tags:
     first_serial
         Where the serial space begins; for tests.
     open_max
-        Serial tags open at once, 64 at most: a target remembers as many results and messages.
+        Serial tags from the oldest open one on, 64 at most: a target remembers as many results and messages.
     """
 
     def __init__(self, first_serial: int = 0, open_max: int = OPEN_MESSAGES_MAX) -> None:
         self._open: set[int] = set()
         self._serial_open = 0
+        self._oldest_serial = first_serial & SERIAL_MASK
         self._next_serial = first_serial & SERIAL_MASK
         self._next_free = POSTED_TAG + 1
         self._open_max = open_max
@@ -48,9 +50,9 @@ class Tags:
         return len(self._open)
 
     def may_take(self, opcode: int) -> bool:
-        """Whether a tag for this opcode can be taken now; a serial one waits for the oldest when its turn comes round again."""
+        """Whether a tag for this opcode can be taken now; a serial one waits for the oldest when that is too far behind."""
         if is_serial(opcode):
-            return self._serial_open < self._open_max and (self._next_serial | SERIAL_BIT) not in self._open
+            return (self._next_serial - self._oldest_serial) & SERIAL_MASK < self._open_max
         return len(self._open) - self._serial_open < SERIAL_MASK
 
     def take(self, opcode: int, *, posted: bool = False) -> int:
@@ -82,3 +84,5 @@ class Tags:
         self._open.remove(tag)
         if tag & SERIAL_BIT:
             self._serial_open -= 1
+            while self._oldest_serial != self._next_serial and self._oldest_serial | SERIAL_BIT not in self._open:
+                self._oldest_serial = (self._oldest_serial + 1) & SERIAL_MASK

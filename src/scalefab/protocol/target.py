@@ -4,15 +4,18 @@ The golden model: synchronous, so whatever has been executed is visible, and FEN
 order. An answer travels on VC 1, data of RDMA_READ on VC 2. Posted requests are answered only if they fail, with ERROR. Reads and
 probes that are marked posted run and say nothing (`own`).
 
-ATOMIC and SEND* leave their result in a cache of 64 a source, by tag (section 4): with ``again`` a hit is answered, not executed.
+ATOMIC and SEND* leave their result in a cache of 64 a source, by tag (`result_cache`): with ``again`` a hit is answered, not
+executed.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from . import result_cache
 from .bits import unpack
 from .frame import Frame, Th, Transaction, TransactionError, WireFormat
 from .inbox import Delivery, Inbox
@@ -23,7 +26,7 @@ from .opcodes import LengthRule, Status
 from .profile import VC_BULK, VC_RESPONSE, Opcode
 from .windows import Rights
 
-RESULTS_MAX = 64
+_SOURCES = 1024  # RH.src has 10 bits
 _ANSWERS = {
     Opcode.LOAD: Opcode.LOAD_RSP,
     Opcode.STORE: Opcode.STORE_RSP,
@@ -60,7 +63,8 @@ class Target:
         self.memory = memory
         self.wire = wire or WireFormat()
         self._inbox = Inbox(memory, self.wire.mtu)
-        self._results: dict[int, OrderedDict[int, Answer | None]] = {}
+        self._tags = np.zeros((_SOURCES, result_cache.RESULTS_MAX), np.int64)
+        self._results: dict[tuple[int, int], Answer | None] = {}  # by (source, slot)
 
     @property
     def deliveries(self) -> Sequence[Delivery]:
@@ -87,11 +91,13 @@ class Target:
         row = self.wire.opcodes[th.opcode]
         if row.is_response or th.opcode == Opcode.NOP:
             return
-        if th.opcode in _CACHED and again and th.tag in self._results.get(src, ()):
-            known = self._results[src][th.tag]
-            if known is not None and th.last:
-                yield known
-            return
+        if th.opcode in _CACHED and again:
+            slot = int(result_cache.lookup(self._tags, src, th.tag))
+            if slot >= 0:
+                known = self._results[src, slot]
+                if known is not None and th.last:
+                    yield known
+                return
         if th.opcode in _MESSAGES:
             answer = self._message(src, partition, one)
         elif th.opcode == Opcode.RDMA_READ:
@@ -109,11 +115,7 @@ class Target:
             yield answer
 
     def _remember(self, src: int, tag: int, answer: Answer | None) -> None:
-        results = self._results.setdefault(src, OrderedDict())
-        results.pop(tag, None)
-        results[tag] = answer
-        if len(results) > RESULTS_MAX:
-            results.popitem(last=False)
+        self._results[src, int(result_cache.keep(self._tags, src, tag))] = answer
 
     def _touch(self, partition: int, one: Transaction) -> Answer | None:
         th = one.th
@@ -138,6 +140,8 @@ class Target:
             answer = _status_answer(Opcode.COMPLETION, th.tag, status)
         if th.opcode in _CACHED and status is not Status.RECEIVER_NOT_READY:
             self._remember(src, th.tag, answer)
+        else:
+            result_cache.pass_by(self._tags, src, th.tag)
         return answer
 
     def _read(self, partition: int, one: Transaction) -> Iterator[Answer]:
