@@ -121,8 +121,8 @@ def compiled(function: _F) -> _F:
 
 
 def _widened(kind: Any) -> Any:
-    kind = _types.unliteral(kind)
-    return _types.int64 if isinstance(kind, _types.Integer) and kind.signed else kind
+    plain: Any = _types.unliteral(kind)
+    return _types.int64 if isinstance(plain, _types.Integer) and plain.signed else plain
 
 
 def interpreted(function: _F) -> _F:
