@@ -25,10 +25,11 @@ _FOLDER = "cases"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCase:
-    """A checked case and the file it stands in."""
+    """A checked case, the file it stands in, and topology and ports as they are written there."""
 
     case: Case
     file: str
+    written: dict[str, Any]
 
 
 def built_in_ids() -> tuple[str, ...]:
@@ -95,12 +96,17 @@ def parse_cases(text: str, file: str) -> list[LoadedCase]:
     """
     data, marks = read_any(text, file, "a case, or a list of cases")
     if isinstance(data, dict) and "cases" not in data:
-        return [LoadedCase(case, file) for case in _checked(Case, data, marks)]
+        return [_loaded(case, file, data) for case in _checked(Case, data, marks)]
     if isinstance(data, list):
         data, marks = {"cases": data}, {(("cases", *path) if path else ()): mark for path, mark in marks.items()}
     if not isinstance(data, dict):
         raise InputError([problem_at((), marks, f"the file holds {shown(data)}", "a case, or a list of cases")])
-    return [LoadedCase(case, file) for case in _checked(CaseFile, data, marks)]
+    cases = _checked(CaseFile, data, marks)
+    return [_loaded(case, file, written) for case, written in zip(cases, data["cases"], strict=True)]
+
+
+def _loaded(case: Case, file: str, data: dict[str, Any]) -> LoadedCase:
+    return LoadedCase(case, file, {key: data[key] for key in ("topology", "ports") if key in data})
 
 
 def _checked(top: type[Case] | type[CaseFile], data: dict[str, Any], marks: Marks) -> list[Case]:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from .. import units
+from ..errors import UnitError
 from ..fabric.timing import PORT_RATES_BPS
 from ..protocol import limits
 from ..protocol.llr import SEQUENCE_BITS
@@ -115,6 +116,7 @@ class Topology(Model):
     phy: Annotated[TimePs, between(0, 10**7, "0 .. 10us")] = limits.PHY_PS
     switch_latency: Annotated[TimePs, between(0, 10**8, "0 .. 100us")] = 250_000
     limits_for: Annotated[LengthMm, between(0, 10**7, "0 .. 10km")] | None = None
+    vcs: whole(4, VCS_MAX) | None = None  # type: ignore[valid-type]
 
 
 def _read_limits(value: object) -> dict[int, int]:
@@ -193,7 +195,6 @@ class PortSettings(Model):
     cf_spacing: Annotated[SizeBytes, between(800, 1 << 30, "800B and up")] | None = None
     cc_interval: Annotated[TimePs, _time] | None = None
     lossless: VcMask | None = None
-    vcs: whole(1, VCS_MAX) | None = None  # type: ignore[valid-type]
     dscp_map: DscpMap | None = None
     pcp_map: PcpMap | None = None
 
@@ -237,7 +238,8 @@ class Flow(Model):
     def _whole(self) -> Flow:
         faults = Faults()
         if (self.frames is None) == (self.duration is None):
-            faults.add("", "gives neither frames nor duration" if self.frames is None else "gives frames and duration", "one of them")
+            said = "gives neither frames nor duration" if self.frames is None else "gives frames and duration"
+            faults.add("", said, "one of the two")
         if self.source == self.destination:
             faults.add("destination", "is the source", "another tester")
         if self.ip is not None and self.dscp is None:
@@ -349,8 +351,9 @@ def _read_bound(value: object) -> Bound:
 
 
 QUANTITIES: Mapping[str, str] = {
-    "size": "bytes of a frame, DA to FCS, untagged (of the expectation's flow, else the run's size)",
-    "frames": "frames of the flow (of all flows when the expectation names none)",
+    "size": "bytes of a frame, DA to FCS, without a tag: of the expectation's flow, else of the first flow",
+    "frames": "frames of the expectation's flow, else of the first flow; with a duration, those sent",
+    "total_frames": "frames of all flows",
     "credits": "credits that one such frame takes at the expectation's port",
     "credit_size": "bytes of a credit at the port",
     "packet_overhead": "bytes added to a frame before it is counted in credits at the port",
@@ -411,7 +414,7 @@ def _read_window(value: object) -> tuple[int, int]:
             continue
         try:
             times.append(units.parse_time_ps(str(item)))
-        except units.UnitError as error:
+        except UnitError as error:
             raise fault(error.reason or "holds what is no time", expected) from None
     if not 0 <= times[0] < times[1] <= _TIME_MAX_PS:
         raise fault("is no span of time", "an earlier time, then a later one, up to 1s")
@@ -494,7 +497,7 @@ def _read_sizes(value: object) -> tuple[int, ...]:
             raise fault("holds what is no size", expected)
         try:
             size = item if isinstance(item, int) else units.parse_size_bytes(item)
-        except units.UnitError as error:
+        except UnitError as error:
             raise fault(error.reason or "holds what is no size", expected) from None
         if not FRAME_MIN_BYTES <= size <= FRAME_MAX_BYTES:
             raise fault(f"holds {size} bytes" if isinstance(value, list) else "is out of range", expected)

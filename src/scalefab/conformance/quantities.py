@@ -94,7 +94,8 @@ def _read_numbers(value: object) -> tuple[int, ...]:
         elif isinstance(item, int) and not isinstance(item, bool) and item >= 1:
             numbers.append(item)
         else:
-            raise fault("is no number of a frame" if not isinstance(value, list) else "holds what is no number of a frame", expected)
+            said = "holds what is no number of a frame" if isinstance(value, list) else "is no number of a frame"
+            raise fault(said, expected)
     if not numbers or len(numbers) > _NUMBERS_MAX:
         raise fault("names no frame" if not numbers else "names too many frames", f"1 .. {_NUMBERS_MAX} frames")
     return tuple(sorted(set(numbers)))

@@ -1,0 +1,126 @@
+"""Scripted ports: a tester sends Ethernet frames at its rates, and counts what arrives. They cross links and switch as all others do.
+
+A frame's `op` is its flow, its `psn` its number in the flow; in the switch, `first` and `count` keep its VC and credits in the
+receive buffer that it came by, because the link that it leaves on may put it into another VC.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiled import compiled
+from .link import begin_look, goes_first, may_transmit, transmit
+from .credits import may_charge
+from .ordered_sets import free_buffer, settle, sleep
+from .pools import new_frame, release_frame
+from .ports import kick, look_ps
+from .records import NEVER_PS, RAW, State
+
+
+@compiled
+def on_raw_slot(S: State, a: int, now_ps: int) -> None:
+    """Tester port ``a`` looks at its flows: of those that are due and may go, the one due longest sends."""
+    start_ps = begin_look(S, a, now_ps)
+    if start_ps < 0 or goes_first(S, a, start_ps):
+        return
+    best = -1
+    next_ps = NEVER_PS
+    short_of_credit = False
+    held_by_llr = False
+    for n in range(len(S.raw_flow)):
+        r = S.raw_flow[n]
+        if r.port != a or r.left == 0:
+            continue
+        if now_ps >= r.end_ps or r.due_ps >= r.end_ps:
+            r.left = 0
+        elif r.due_ps > now_ps:
+            next_ps = min(next_ps, r.due_ps)
+        elif best >= 0 and r.due_ps >= S.raw_flow[best].due_ps:
+            continue
+        elif not may_transmit(S, a, r.size_bytes, r.vc_up):
+            held_by_llr = True
+        elif not may_charge(S, a, r.vc_up, r.credits_up):
+            short_of_credit = True
+        else:
+            best = n
+    if best >= 0:
+        send_raw(S, a, best, start_ps)
+        kick(S, a, look_ps(S.port[a], now_ps))
+        return
+    if next_ps < NEVER_PS:
+        kick(S, a, next_ps)
+    if short_of_credit or held_by_llr:
+        sleep(S, a, now_ps, held_by_llr)
+
+
+@compiled
+def send_raw(S: State, a: int, n: int, start_ps: int) -> None:
+    """Send the next frame of flow ``n``; the one after it is due a step later, or at once if this one is late by more."""
+    r = S.raw_flow[n]
+    i = new_frame(S, -1, RAW, start_ps)
+    f = S.frame[i]
+    f.op = n
+    f.psn = r.sequence
+    f.src = r.src
+    f.dst = r.dst
+    f.vc = r.vc_up
+    f.size_bytes = r.size_bytes
+    f.credits = r.credits_up
+    r.sequence += 1
+    r.left -= 1
+    discarded = S.link[a].discarded
+    transmit(S, a, i, start_ps)
+    if S.link[a].discarded != discarded:
+        r.discarded += 1
+    else:
+        r.sent += 1
+    r.due_ps += r.step_ps
+    r.rest += r.step_rest
+    if r.rest >= r.step_den:
+        r.rest -= r.step_den
+        r.due_ps += 1
+    if r.due_ps < start_ps:
+        r.due_ps = start_ps
+
+
+@compiled
+def enter_switch(S: State, f: Any) -> None:
+    """A scripted frame is in a switch: its VC and credits are those of the link that it leaves on."""
+    r = S.raw_flow[f.op]
+    f.first = f.vc
+    f.count = f.credits
+    f.vc = r.vc_down
+    f.credits = r.credits_down
+
+
+@compiled
+def deliver_raw(S: State, a: int, i: int, now_ps: int) -> None:
+    """A tester takes frame ``i`` out of the receive buffer of its port ``a`` and counts it."""
+    f = S.frame[i]
+    r = S.raw_flow[f.op]
+    if f.psn >= r.expected:
+        r.expected = f.psn + 1
+    else:
+        r.order_errors += 1
+    r.arrived += 1
+    r.poisoned += f.poisoned
+    r.bytes += f.size_bytes
+    if r.first_ps < 0:
+        r.first_ps = now_ps
+    r.last_ps = now_ps
+    latency_ps = now_ps - f.start_ps
+    if latency_ps < r.latency_min_ps:
+        r.latency_min_ps = latency_ps
+    if latency_ps > r.latency_max_ps:
+        r.latency_max_ps = latency_ps
+    r.latency_sum_ps += latency_ps
+    S.raw_vc[f.op, f.vc] += 1
+    free_buffer(S, a, f.vc, f.credits, now_ps)
+    release_frame(S, i)
+
+
+@compiled
+def settle_all(S: State, now_ps: int) -> None:
+    """Bring every port up to date: what ordered sets that have gone by now changed."""
+    for a in range(len(S.port)):
+        settle(S, a, now_ps)
