@@ -12,7 +12,6 @@ PORT_COUNTERS: Mapping[str, str] = MappingProxyType(
     {
         "LLR_TX_OK": "frames with a sequence number that the port put on the line with a good FCS, replays too",
         "LLR_TX_POISONED": "frames with a sequence number that the port put on the line with a poisoned FCS, replays too",
-        "LLR_TX_DISCARD": "frames that the port dropped by init_action or flush_action: discard",
         "LLR_TX_REPLAY": "replays that the port began: runs from the oldest frame without ACK, by timer or by NACK",
         "LLR_RX_OK": "frames with a sequence number that came with a good FCS, whatever became of them",
         "LLR_RX_BAD": "frames with a sequence number that came with a bad FCS",
@@ -32,15 +31,17 @@ PORT_COUNTERS: Mapping[str, str] = MappingProxyType(
         "LLR_RX_ACK_CTL_OS": "ACK ordered sets that came",
         "LLR_RX_NACK_CTL_OS": "NACK ordered sets that came",
         "LLR_RX_ACK_NACK_SEQ_ERROR": "ACK and NACK ordered sets that came with a sequence number out of range",
-        "TX_CF_UPDATE": "CF_UPDATE ordered sets sent",
-        "RX_CF_UPDATE": "CF_UPDATE ordered sets that came",
-        "TX_CC_UPDATE": "CC_UPDATE frames sent, replays not counted",
-        "RX_CC_UPDATE": "CC_UPDATE frames accepted",
+        "CF_UPDATE_TX": "CF_UPDATE ordered sets sent",
+        "CF_UPDATE_RX": "CF_UPDATE ordered sets that came",
+        "CC_UPDATE_TX": "CC_UPDATE frames sent, replays not counted",
+        "CC_UPDATE_RX": "CC_UPDATE frames accepted",
+        "CF_ERROR": "CF_UPDATE ordered sets that gave back more credits than were out, and were ignored",
         "LLR_FLUSHES": "times that the port gave up and went to FLUSH",
         "LLR_REPLAYED_FRAMES": "frames that the port sent again in replays",
-        "LLR_FLUSHED_FRAMES": "frames that a FLUSH dropped before they had got through",
+        "LLR_DISCARDED": "frames that the port dropped by init_action or flush_action: discard",
+        "LLR_FLUSHED": "frames that a FLUSH dropped before they had got through",
         "LINE_LOST": "frames without a sequence number that the line out of the port lost or corrupted",
-        "NO_ROOM": "frames of best-effort VCs that found no room in the port's receive buffer and were dropped",
+        "NO_ROOM_DROPS": "frames of best-effort VCs that found no room in the port's receive buffer and were dropped",
     }
 )
 """Counters of a port. The names are SAI's where SAI has one (sib), ours below (own)."""

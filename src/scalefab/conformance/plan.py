@@ -228,7 +228,7 @@ def _link(case: Case, name: str, given: Mapping[str, Any], known: PortLimits, vc
 def _cc_interval_ps(case: Case) -> int:
     """Return the interval of CC_UPDATEs where none is given: 256 us in a case that speaks of them, else they are off."""
     spoken = any(fault.cc_update is not None for fault in case.faults) or any(
-        (wanted.counter or "").endswith("CC_UPDATE") for wanted in case.expect
+        (wanted.counter or "").startswith("CC_UPDATE") for wanted in case.expect
     )
     return cbfc.CC_INTERVAL_PS if spoken else 0
 

@@ -21,16 +21,16 @@ from ..fabric.linkspec import CbfcSpec, FlowControl, LinkSpec, LinkStart
 from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SwitchSpec
 from ..protocol import vcmap
 from ..protocol.cbfc import credits_needed
-from ..protocol.llr import TX_ADVANCE, TX_OFF
+from ..protocol.llr import TX_ADVANCE
 from ..protocol.profile import WIRE_EXTRA_BYTES
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
-from .counters import port_counters
+from .counters import port_counters, vc_counters
 from .kernel import Reason, run_kernel
 from .rawflow import BY_VC, RAW_FLOW
-from .records import EGRESS, NEVER_PS, SLOT, State
+from .records import NEVER_PS, State
 from .setup import grow, make_state
-from .start import put_event, schedule_start
+from .start import schedule_start
 from .warm import compile_apart, needs_compiling
 
 TAG_BYTES = 4
@@ -206,7 +206,7 @@ class _Run:
         fabric = bench_fabric(bench)
         faults = tuple(replace(fault, at_ps=fault.at_ps + bench.start_ps) for fault in bench.faults)
         options = RunOptions(seed=bench.seed, llr=any(link.llr.on for link in bench.links), sample_frames=0, capture_frames=0)
-        state = make_state(empty_graph(), fabric, options, 1_000_000, faults=faults, links=bench.links)
+        state = make_state(empty_graph(), fabric, options, 1_000_000, faults, bench.links)
         k = state.kernel[0]
         k.raw = 1
         k.patience_ps = NEVER_PS  # the bench itself says when nothing more is to come
@@ -217,11 +217,6 @@ class _Run:
             loss_threshold=np.zeros(FRAME_MAX_BYTES + WIRE_EXTRA_BYTES + 1, np.int64),
         )
         schedule_start(state)
-        for port in sorted({flow.source for flow in bench.flows}):
-            first_ps = bench.start_ps + min(flow.start_ps for flow in bench.flows if flow.source == port)
-            if state.port[port].sched_ps < 0:
-                state.port[port].sched_ps = first_ps
-                put_event(state, first_ps, SLOT, port)
         self.state: State = state
         self.bundle = bundle(state)
 
@@ -267,8 +262,20 @@ class _Run:
         """Read all counters."""
         start_ps = self.bench.start_ps
         flows = tuple(self._count(n, start_ps) for n in range(len(self.state.raw_flow)))
-        ports = tuple(port_counters(self.state, a) for a in range(len(self.bench.links)))
+        ports = tuple(self._ports(a) for a in range(len(self.bench.links)))
         return Moment(t_ps - start_ps, flows, ports)
+
+    def _ports(self, a: int) -> Mapping[str, int]:
+        """Read the counters of a port, those of a VC as ``NAME[vc]``."""
+        state = self.state
+        peer = int(state.port[a].peer)
+        read = port_counters(state, a)
+        read["LLR_FLUSHES"] = int(state.llr_tx[a].flushes)
+        read["LLR_REPLAYED_FRAMES"] = int(state.port[a].replayed)
+        read["LLR_TX_STATE"], read["LLR_RX_STATE"] = int(state.llr_tx[a].state), int(state.llr_rx[peer].state)
+        for vc in range(self.bench.links[a].vcs):
+            read |= {f"{name}[{vc}]": value for name, value in vc_counters(state, a, vc).items()}
+        return read
 
     def _count(self, n: int, start_ps: int) -> FlowCount:
         r = self.state.raw_flow[n]

@@ -1,18 +1,15 @@
-"""Scripted ports: a tester sends Ethernet frames at its rates, and counts what arrives. They cross links and switch as all others do.
+"""Scripted ports, the sending side: a tester sends Ethernet frames at its rates, through links and switch as all others do.
 
-A frame's `op` is its flow, its `psn` its number in the flow; in the switch, `first` and `count` keep its VC and credits in the
-receive buffer that it came by, because the link that it leaves on may put it into another VC.
+A frame's `op` is its flow, its `psn` its number in the flow.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..compiled import compiled
-from .link import begin_look, goes_first, may_transmit, transmit
 from .credits import may_charge
-from .ordered_sets import free_buffer, settle, sleep
-from .pools import new_frame, release_frame
+from .link import begin_look, goes_first, may_transmit, transmit
+from .ordered_sets import settle, sleep
+from .pools import new_frame
 from .ports import kick, look_ps
 from .records import NEVER_PS, RAW, State
 
@@ -84,43 +81,14 @@ def send_raw(S: State, a: int, n: int, start_ps: int) -> None:
 
 
 @compiled
-def enter_switch(S: State, f: Any) -> None:
-    """A scripted frame is in a switch: its VC and credits are those of the link that it leaves on."""
-    r = S.raw_flow[f.op]
-    f.first = f.vc
-    f.count = f.credits
-    f.vc = r.vc_down
-    f.credits = r.credits_down
-
-
-@compiled
-def deliver_raw(S: State, a: int, i: int, now_ps: int) -> None:
-    """A tester takes frame ``i`` out of the receive buffer of its port ``a`` and counts it."""
-    f = S.frame[i]
-    r = S.raw_flow[f.op]
-    if f.psn >= r.expected:
-        r.expected = f.psn + 1
-    else:
-        r.order_errors += 1
-    r.arrived += 1
-    r.poisoned += f.poisoned
-    r.bytes += f.size_bytes
-    if r.first_ps < 0:
-        r.first_ps = now_ps
-    r.last_ps = now_ps
-    latency_ps = now_ps - f.start_ps
-    if latency_ps < r.latency_min_ps:
-        r.latency_min_ps = latency_ps
-    if latency_ps > r.latency_max_ps:
-        r.latency_max_ps = latency_ps
-    r.latency_sum_ps += latency_ps
-    S.raw_vc[f.op, f.vc] += 1
-    free_buffer(S, a, f.vc, f.credits, now_ps)
-    release_frame(S, i)
-
-
-@compiled
 def settle_all(S: State, now_ps: int) -> None:
     """Bring every port up to date: what ordered sets that have gone by now changed."""
     for a in range(len(S.port)):
         settle(S, a, now_ps)
+
+
+@compiled
+def start_raw(S: State) -> None:
+    """Wake every tester when its first frame is due."""
+    for n in range(len(S.raw_flow)):
+        kick(S, S.raw_flow[n].port, S.raw_flow[n].due_ps)
