@@ -164,9 +164,6 @@ def bench_fabric(bench: Bench) -> Fabric:
             9_216,
             0,
             0,
-            64,
-            0,
-            6_400,
         )
     )
 
@@ -205,7 +202,7 @@ class _Run:
         self.bench = bench
         fabric = bench_fabric(bench)
         faults = tuple(replace(fault, at_ps=fault.at_ps + bench.start_ps) for fault in bench.faults)
-        options = RunOptions(seed=bench.seed, llr=any(link.llr.on for link in bench.links), sample_frames=0, capture_frames=0)
+        options = RunOptions(seed=bench.seed, sample_frames=0, capture_frames=0)
         state = make_state(empty_graph(), fabric, options, 1_000_000, faults, bench.links)
         k = state.kernel[0]
         k.raw = 1
