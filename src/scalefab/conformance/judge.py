@@ -10,12 +10,13 @@ from ..protocol.cbfc import COUNTER_BITS, credits_needed
 from ..protocol.llr import RxState, TxState
 from ..protocol.profile import WIRE_EXTRA_BYTES
 from ..simulator.bench import BenchResult, FlowCount, Moment
+from .expectation import Expectation
 from .expressions import Expression, ExpressionError, Reference, Value
 from .load import flow_name
 from .measures import PORT_COUNTERS, STATES, Unit, per_vc
-from .models import GROUPS, PORTS, Expectation
 from .plan import Plan
 from .quantities import PPM, VCS_MAX
+from .words import GROUPS, PORTS
 
 Measured = int | float | str
 
@@ -94,10 +95,10 @@ class _Judge:
         sign = {"equals": "==", "at_least": ">=", "at_most": "<="}[key]
         if isinstance(bound, str):
             return f"{sign} {bound}", measured == bound
-        value = bound.value(lambda reference: self._look_up(wanted, port, reference))
+        value = Fraction(bound.value(lambda reference: self._look_up(wanted, port, reference)))
         text = f"{sign} {_plain(value)}"
         if wanted.within is not None:
-            text += f" within {_plain(Fraction(wanted.within * 100, PPM))} %"
+            text += f" within {_plain(Fraction(int(wanted.within) * 100, PPM))} %"
         if isinstance(measured, str):
             return text, False
         if key == "equals":

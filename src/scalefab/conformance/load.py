@@ -17,19 +17,27 @@ from ..scenario.paths import KeyPath, Marks, near_miss
 from ..scenario.problems import problem_at, shown, translate
 from ..scenario.read import read_text
 from .expressions import ExpressionError, parse_expression
-from .models import PORTS, PROFILES, Case, CaseFile
+from .models import Case, CaseFile
 from .quantities import RateBps
+from .words import PORTS, PROFILES
 
 _FOLDER = "cases"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCase:
-    """A checked case, the file it stands in, and topology and ports as they are written there."""
+    """A checked case, the file it stands in, topology and ports as they are written there, and where everything stands."""
 
     case: Case
     file: str
     written: dict[str, Any]
+    at: KeyPath
+    marks: Marks
+
+    def located(self, problem: Problem) -> Problem:
+        """Return a problem that was found by its key alone with file and line."""
+        path = (*self.at, *problem.key.split("."))
+        return problem_at(path, self.marks, problem.message, problem.expected, problem.near)
 
 
 def built_in_ids() -> tuple[str, ...]:
@@ -96,17 +104,17 @@ def parse_cases(text: str, file: str) -> list[LoadedCase]:
     """
     data, marks = read_any(text, file, "a case, or a list of cases")
     if isinstance(data, dict) and "cases" not in data:
-        return [_loaded(case, file, data) for case in _checked(Case, data, marks)]
+        return [_loaded(case, file, data, (), marks) for case in _checked(Case, data, marks)]
     if isinstance(data, list):
         data, marks = {"cases": data}, {(("cases", *path) if path else ()): mark for path, mark in marks.items()}
     if not isinstance(data, dict):
         raise InputError([problem_at((), marks, f"the file holds {shown(data)}", "a case, or a list of cases")])
     cases = _checked(CaseFile, data, marks)
-    return [_loaded(case, file, written) for case, written in zip(cases, data["cases"], strict=True)]
+    return [_loaded(case, file, data["cases"][i], ("cases", i), marks) for i, case in enumerate(cases)]
 
 
-def _loaded(case: Case, file: str, data: dict[str, Any]) -> LoadedCase:
-    return LoadedCase(case, file, {key: data[key] for key in ("topology", "ports") if key in data})
+def _loaded(case: Case, file: str, data: dict[str, Any], at: KeyPath, marks: Marks) -> LoadedCase:
+    return LoadedCase(case, file, {key: data[key] for key in ("topology", "ports") if key in data}, at, marks)
 
 
 def _checked(top: type[Case] | type[CaseFile], data: dict[str, Any], marks: Marks) -> list[Case]:

@@ -20,17 +20,20 @@ from ..errors import InputError, Problem
 from ..fabric.faultspec import Fault as FaultRow
 from ..fabric.faultspec import FaultKind
 from ..fabric.linkspec import ALL_VCS, AfterFlush, CbfcSpec, FlowControl, LinkSpec, LinkStart, LlrSpec
-from ..protocol import cbfc, limits, llr
+from ..protocol import cbfc, limits
 from ..protocol.faults import threshold_of
 from ..protocol.fec_codes import Fec, usual_depth
 from ..protocol.fec_loss import LineErrors, frame_loss
-from ..protocol.limits import SAMPLE_PROFILES, LinkShape
-from ..protocol.llr import FrameAction
+from ..protocol.limits import SAMPLE_PROFILES, FrameAction, LinkShape
+from ..protocol.llr import NO_REPLAY_LIMIT, PCS_LOST_PS
 from ..protocol.profile import WIRE_EXTRA_BYTES
-from ..simulator.bench import BY_VC, Bench, Marks, RawFlow
+from ..simulator.bench import Bench, Mark, Marks, RawFlow
 from ..simulator.records import NEVER_PS
-from .models import PROFILES, TESTERS_MAX, Case, Fault, Flow, PortSettings
+from .models import Case
 from .quantities import PPM
+from .settings import PortSettings
+from .traffic import Fault, Flow
+from .words import PROFILES, TESTERS_MAX
 
 LARGEST_BYTES = 9_216
 VCS_MIN = 4
@@ -82,6 +85,7 @@ def make_plan(case: Case, size_bytes: int) -> Plan:
     names = port_names(topology.testers)
     vcs = _vcs(case)
     settings = {name: _settings(case, name) for name in names}
+    _check_agreement(settings)
     shape = _shape(case, settings[names[0]])
     known = {name: _limits(case, settings[name]) for name in names}
     links = tuple(_link(case, name, settings[name], known[name], vcs) for name in names)
@@ -103,19 +107,52 @@ def make_plan(case: Case, size_bytes: int) -> Plan:
 
 
 def _settings(case: Case, name: str) -> dict[str, Any]:
-    """Return the settings of a port that the case states: single port before side before all."""
-    side = case.ports.testers if name.startswith("tester") else case.ports.dut
-    own: PortSettings = getattr(case.ports, name)
-    merged: dict[str, Any] = {}
-    for part in (case.ports.all, side, own):
-        given = {key: getattr(part, key) for key in part.model_fields_set if getattr(part, key) is not None}
-        if "profile" in given:
-            merged |= _profile(given["profile"])
-        merged |= given
+    """Return the settings that hold at a port: of the single port before those of its side before those of all.
+
+    What both ends of a link must agree on holds at both, whichever end states it; of two statements the more special one.
+    """
+    own, peer = _stated(case, name), _stated(case, peer_of(name))
+    merged = {key: value for key, (_, value) in own.items()}
+    for key in LINK_WIDE:
+        if key in peer and (key not in own or peer[key][0] > own[key][0]):
+            merged[key] = peer[key][1]
     for flow in case.traffic:
         if flow.source == name and flow.first_seq is not None:
             merged["first_seq"] = flow.first_seq
     return merged
+
+
+LINK_WIDE = ("llr", "cbfc", "credit_size", "packet_overhead", "lossless", "dscp_map", "pcp_map")
+"""Settings of a link: LLDP lets it come up only when both ends say the same."""
+
+
+def _check_agreement(settings: Mapping[str, Mapping[str, Any]]) -> None:
+    problems = [
+        Problem(f"{key} at {name} and at {peer_of(name)} differ", "one value a link", key=f"ports.{name}.{key}")
+        for name, given in settings.items()
+        for key in LINK_WIDE
+        if name.startswith("tester") and given.get(key) != settings[peer_of(name)].get(key)
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _stated(case: Case, name: str) -> dict[str, tuple[int, Any]]:
+    """Return what a case states for a port, with how special the statement is."""
+    side = case.ports.testers if name.startswith("tester") else case.ports.dut
+    own: PortSettings = getattr(case.ports, name)
+    stated: dict[str, tuple[int, Any]] = {}
+    for level, part in enumerate((case.ports.all, side, own)):
+        given = {key: getattr(part, key) for key in part.model_fields_set if getattr(part, key) is not None}
+        if "profile" in given:
+            stated |= {key: (level, value) for key, value in _profile(given["profile"]).items()}
+        stated |= {key: (level, value) for key, value in given.items()}
+    return stated
+
+
+def peer_of(name: str) -> str:
+    """Return the port at the other end of a port's cable."""
+    return name.replace("tester", "dut") if name.startswith("tester") else name.replace("dut", "tester")
 
 
 def _profile(name: str) -> dict[str, Any]:
@@ -161,7 +198,7 @@ def _limits(case: Case, given: Mapping[str, Any]) -> PortLimits:
     size = given.get("outstanding_bytes_max", limits.outstanding_bytes(shape))
     frames = given.get("outstanding_frames_max", min(limits.outstanding_frames(size), limits.SEQUENCE_HALF - 1))
     timer_ps = given.get("replay_timer", limits.replay_timer_ps(shape))
-    age_ps = 0 if count == llr.NO_REPLAY_LIMIT else limits.data_age_ps(timer_ps, count)
+    age_ps = 0 if count == NO_REPLAY_LIMIT else limits.data_age_ps(timer_ps, count)
     credit_bytes = given.get("credit_size", cbfc.CREDIT_BYTES)
     computed = min(limits.credit_limit(shape, credit_bytes), cbfc.LIMIT_MAX)
     if "port_credit_limit" in given:
@@ -182,14 +219,10 @@ def _limits(case: Case, given: Mapping[str, Any]) -> PortLimits:
 
 
 def _link(case: Case, name: str, given: Mapping[str, Any], known: PortLimits, vcs: int) -> LinkSpec:
-    peer = _settings(case, name.replace("tester", "dut") if name.startswith("tester") else name.replace("dut", "tester"))
     on = given.get("llr", True)
     any_on = any(_settings(case, other).get("llr", True) for other in port_names(case.topology.testers))
     stated = given.get("credit_limit", {})
     otherwise = stated.get(-1, _limits(case, {key: value for key, value in given.items() if key != "credit_limit"}).credit_limit)
-
-    def map_of(key: str) -> tuple[tuple[int, int], ...]:
-        return tuple(sorted((given.get(key) or peer.get(key) or {}).items()))
 
     return LinkSpec(
         llr=LlrSpec(
@@ -199,7 +232,7 @@ def _link(case: Case, name: str, given: Mapping[str, Any], known: PortLimits, vc
             replay_timer_ps=known.replay_timer,
             replay_count_max=known.replay_count_max,
             data_age_ps=known.data_age,
-            pcs_lost_ps=given.get("pcs_lost", llr.PCS_LOST_PS),
+            pcs_lost_ps=given.get("pcs_lost", PCS_LOST_PS),
             ctlos_spacing_bytes=known.ctlos_spacing,
             init_action=FrameAction[given.get("init_action", "block").upper()],
             flush_action=FrameAction[given.get("flush_action", "block").upper()],
@@ -220,8 +253,8 @@ def _link(case: Case, name: str, given: Mapping[str, Any], known: PortLimits, vc
             lossless_vcs=given.get("lossless", ALL_VCS),
         ),
         vcs=vcs,
-        dscp_map=map_of("dscp_map"),
-        pcp_map=map_of("pcp_map"),
+        dscp_map=tuple(sorted(given.get("dscp_map", {}).items())),
+        pcp_map=tuple(sorted(given.get("pcp_map", {}).items())),
     )
 
 
@@ -235,7 +268,7 @@ def _cc_interval_ps(case: Case) -> int:
 
 def _vcs(case: Case) -> int:
     """Return the VCs of the bench's links: as stated, else as many as the case names, four at least."""
-    named = [flow.vc for flow in case.traffic if flow.vc is not None]
+    named: list[int] = [flow.vc for flow in case.traffic if flow.vc is not None]
     named += [fault.vc for fault in case.faults if fault.vc is not None]
     for name in port_names(TESTERS_MAX):
         given = _settings(case, name)
@@ -248,13 +281,11 @@ def _vcs(case: Case) -> int:
     for wanted in case.expect:
         if wanted.vc is not None:
             named.append(wanted.vc.bit_length() - 1)
-    needed = max([VCS_MIN, *(vc + 1 for vc in named)])
-    if case.topology.vcs is None:
-        return needed
-    if needed > case.topology.vcs:
-        text = f"VC {needed - 1} is named, the links have {case.topology.vcs}"
+    needed, stated = max([VCS_MIN, *(vc + 1 for vc in named)]), case.topology.vcs
+    if stated is not None and needed > stated:
+        text = f"VC {needed - 1} is named, the links have {stated}"
         raise InputError([Problem(text, f"topology.vcs: {needed}, or lower VCs", key="topology.vcs")])
-    return case.topology.vcs
+    return int(needed if stated is None else stated)
 
 
 def _flow(flow: Flow, size_bytes: int) -> RawFlow:
@@ -272,7 +303,7 @@ def _flow(flow: Flow, size_bytes: int) -> RawFlow:
             dscp=-1 if flow.dscp is None else flow.dscp,
             pcp_dei=-1 if flow.pcp is None else 2 * flow.pcp + (flow.dei or 0),
         ),
-        eligible=BY_VC if flow.eligible is None else int(flow.eligible),
+        mark=Mark.BY_VC if flow.eligible is None else (Mark.ELIGIBLE if flow.eligible else Mark.INELIGIBLE),
     )
 
 
@@ -280,7 +311,7 @@ def _faults(case: Case, names: list[str], size_bytes: int) -> Iterator[FaultRow]
     for fault in case.faults:
         port = fault.port
         if fault.direction == "receive":
-            port = port.replace("tester", "dut") if port.startswith("tester") else port.replace("dut", "tester")
+            port = peer_of(port)
         for kind, arg in _actions(case, fault, size_bytes):
             yield FaultRow(fault.at, names.index(port), kind, arg, -1 if fault.vc is None else fault.vc)
 

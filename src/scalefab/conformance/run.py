@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any
 
+from ..errors import InputError, Problem
 from ..simulator.bench import run_bench
 from .judge import Check, judge
 from .load import LoadedCase
@@ -77,8 +78,17 @@ def _by_name(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def make_plans(cases: Sequence[LoadedCase]) -> list[tuple[LoadedCase, Plan]]:
-    """Lay out every run of some cases, before any of them begins. Raises InputError as `plan.make_plan`."""
-    return [(one, make_plan(one.case, size)) for one in cases for size in one.case.sizes]
+    """Lay out every run of some cases, before any of them begins. Raises InputError as `plan.make_plan`, with file and line."""
+    plans: list[tuple[LoadedCase, Plan]] = []
+    problems: list[Problem] = []
+    for one in cases:
+        try:
+            plans += [(one, make_plan(one.case, size)) for size in one.case.sizes]
+        except InputError as error:
+            problems += [one.located(problem) for problem in error.problems]
+    if problems:
+        raise InputError(problems)
+    return plans
 
 
 def run_plans(plans: Sequence[tuple[LoadedCase, Plan]]) -> Iterator[Row]:

@@ -1,13 +1,14 @@
 """A test bench in virtual time: scripted testers on the ports of one switch, faults at their times, counters at chosen moments.
 
-It runs the simulator's own kernel. Links come up with a real handshake at 0 ps; traffic starts at ``Bench.start_ps``, and all times
-of flows, faults and moments count from there.
+It runs the simulator's own kernel. Links come up with a real handshake at 0 ps; traffic starts at ``Bench.start_ps``, and all
+times of flows, faults and moments count from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,17 @@ from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.build import build_fabric
 from ..fabric.faultspec import Fault
-from ..fabric.linkspec import CbfcSpec, FlowControl, LinkSpec, LinkStart
+from ..fabric.linkspec import CbfcSpec, LinkSpec, LinkStart
 from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SwitchSpec
 from ..protocol import vcmap
 from ..protocol.cbfc import credits_needed
-from ..protocol.llr import TX_ADVANCE
+from ..protocol.llr import RX_OFF, TX_ADVANCE, TX_OFF
 from ..protocol.profile import WIRE_EXTRA_BYTES
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from .counters import port_counters, vc_counters
 from .kernel import Reason, run_kernel
-from .rawflow import BY_VC, RAW_FLOW
+from .rawflow import BY_VC, MARKED_ELIGIBLE, MARKED_INELIGIBLE, RAW_FLOW
 from .records import NEVER_PS, State
 from .setup import grow, make_state
 from .start import schedule_start
@@ -38,6 +39,14 @@ PPM = 1_000_000
 FRAME_MAX_BYTES = 9_217 + TAG_BYTES
 _EVENTS_A_CALL = 2_000_000
 _UNTIL_MAX_PS = 10**12
+
+
+class Mark(IntEnum):
+    """Whether LLR protects the frames of a flow on its tester's link."""
+
+    BY_VC = BY_VC
+    ELIGIBLE = MARKED_ELIGIBLE
+    INELIGIBLE = MARKED_INELIGIBLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class RawFlow:
     """Frames of one tester to another.
 
     ``size_bytes`` counts DA .. FCS, untagged. ``frames`` 0 = until ``end_ps``. ``rate_ppm``: of the line, with preamble and gap.
-    ``eligible`` -1 = as its VC, 0 and 1 = marked by the tester, for its own link. Testers count from 0.
+    ``mark``: whether LLR protects it on its tester's link, by its VC or as marked. Testers count from 0.
     """
 
     source: int
@@ -70,7 +79,7 @@ class RawFlow:
     end_ps: int = NEVER_PS
     rate_ppm: int = PPM
     marks: Marks = Marks()
-    eligible: int = BY_VC
+    mark: Mark = Mark.BY_VC
 
     @property
     def wire_bytes(self) -> int:
@@ -81,6 +90,8 @@ class RawFlow:
 @dataclass(frozen=True, slots=True)
 class Bench:
     """The bench: ``links`` one a port, testers' ports first, then the switch's in the same order.
+
+    LLR of a link that starts READY counts as off beside links that start with INIT: nothing of it should be eligible.
 
     ``moments_ps``: when counters are read, besides the end. The run ends at ``until_ps``; without it (0) when flows are over and
     for ``idle_ps`` no tester has sent or got a frame, not before the last fault and moment.
@@ -206,6 +217,7 @@ class _Run:
         state = make_state(empty_graph(), fabric, options, 1_000_000, faults, bench.links)
         k = state.kernel[0]
         k.raw = 1
+        k.mixed = int(k.mixed or any(flow.mark is not Mark.BY_VC for flow in bench.flows))
         k.patience_ps = NEVER_PS  # the bench itself says when nothing more is to come
         k.quantum_bytes = FRAME_MAX_BYTES + WIRE_EXTRA_BYTES
         state = state._replace(
@@ -230,9 +242,7 @@ class _Run:
 
     def links_up(self) -> bool:
         """Whether every port's LLR is up, or off."""
-        return all(
-            int(self.state.llr_tx[a].state) == TX_ADVANCE or not link.llr.on for a, link in enumerate(self.bench.links)
-        )
+        return all(int(self.state.llr_tx[a].state) == TX_ADVANCE or not link.llr.on for a, link in enumerate(self.bench.links))
 
     def to_the_end(self, last_ps: int) -> int:
         """Run until nothing more is to come; return when that was."""
@@ -269,7 +279,9 @@ class _Run:
         read = port_counters(state, a)
         read["LLR_FLUSHES"] = int(state.llr_tx[a].flushes)
         read["LLR_REPLAYED_FRAMES"] = int(state.port[a].replayed)
-        read["LLR_TX_STATE"], read["LLR_RX_STATE"] = int(state.llr_tx[a].state), int(state.llr_rx[peer].state)
+        off = not self.bench.links[a].llr.on or self.bench.links[a].llr.start is LinkStart.READY
+        read["LLR_TX_STATE"] = TX_OFF if off else int(state.llr_tx[a].state)
+        read["LLR_RX_STATE"] = RX_OFF if off else int(state.llr_rx[peer].state)
         for vc in range(self.bench.links[a].vcs):
             read |= {f"{name}[{vc}]": value for name, value in vc_counters(state, a, vc).items()}
         return read
@@ -301,7 +313,7 @@ def _raw_flows(bench: Bench) -> Any:
         r.port, r.src, r.dst, r.size_bytes = flow.source, flow.source, flow.destination, size
         r.vc_up, r.vc_down = vc_on(up, flow.marks), vc_on(down, flow.marks)
         r.credits_up, r.credits_down = credits_of(up.cbfc, size), credits_of(down.cbfc, size)
-        r.eligible = flow.eligible
+        r.mark = int(flow.mark)
         # a frame's time on the line as a fraction of ps, divided by the rate
         numerator = (size + WIRE_EXTRA_BYTES) * 8 * 10**12 * PPM
         denominator = bench.rate_bps * flow.rate_ppm
@@ -338,7 +350,7 @@ def credits_of(cbfc: CbfcSpec, size_bytes: int) -> int:
 
 def empty_graph() -> OperationGraph:
     """Return a graph without operations: the testers' frames are all there is."""
-    one, two, four, eight = (np.zeros(0, kind) for kind in (np.int8, np.int16, np.int32, np.int64))
+    one, two, four, eight = np.zeros(0, np.int8), np.zeros(0, np.int16), np.zeros(0, np.int32), np.zeros(0, np.int64)
     return OperationGraph(
         kind=one,
         src=two,

@@ -1,7 +1,7 @@
 """Scripted frames behind the line: on their way through the switch, and at the tester that counts them.
 
-In the switch, a frame's `first` and `count` keep its VC and credits in the receive buffer that it came by, because the link that it
-leaves on may put it into another VC.
+In the switch, a frame's `first` and `count` keep its VC and credits in the receive buffer that it came by, because the link that
+it leaves on may put it into another VC.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from ..compiled import compiled
 from .ordered_sets import free_buffer
 from .pools import release_frame
+from .rawflow import BY_VC
 from .records import State
 
 
@@ -22,6 +23,7 @@ def enter_switch(S: State, f: Any) -> None:
     f.count = f.credits
     f.vc = r.vc_down
     f.credits = r.credits_down
+    f.answer = BY_VC  # the tester's mark counts on its own link
 
 
 @compiled

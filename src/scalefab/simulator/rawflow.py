@@ -16,7 +16,7 @@ RAW_FLOW = np.dtype(
         ("credits_up", _i4),
         ("vc_down", _i4),  # on the link out of it
         ("credits_down", _i4),
-        ("eligible", _i4),  # on the first link: BY_VC, or 0 / 1
+        ("mark", _i4),  # on the first link: BY_VC, MARKED_ELIGIBLE, MARKED_INELIGIBLE
         ("rest", _i4),  # of due_ps, in step_den-ths
         ("step_rest", _i4),
         ("step_den", _i4),
@@ -41,4 +41,5 @@ RAW_FLOW = np.dtype(
     align=True,
 )
 
-BY_VC = -1
+BY_VC, MARKED_ELIGIBLE, MARKED_INELIGIBLE = range(3)
+"""Whether LLR protects a frame on its tester's link; FRAME.answer of a scripted frame holds it."""
