@@ -129,6 +129,8 @@ class Fault(Model):
         ):
             if getattr(self, key) is not None and getattr(self, beside) is None:
                 faults.add(key, f"is read by nothing without '{beside}'", f"{words} beside it")
+        if self.drain is not None and self.port.startswith("dut"):
+            faults.add("port", f"'{self.port}' forwards what it gets, it has no drain", "a tester, or line_rate")
         if self.sequence is not None and self.ack in ("pause", "resume"):
             faults.add("sequence", f"is read by nothing beside 'ack: {self.ack}'", "ack: freeze")
         if self.direction == "receive" and given and given[0] not in DIRECTED_ACTIONS:
