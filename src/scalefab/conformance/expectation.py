@@ -63,7 +63,8 @@ QUANTITIES: Mapping[str, str] = {
 def _check_reference(name: str, of: str) -> None:
     if not of:
         if name not in QUANTITIES:
-            raise unknown(f"'{name}' is no quantity", name, QUANTITIES)
+            known = QUANTITIES if name != name.upper() else (*dict.fromkeys((*TX_STATES, *RX_STATES)), *QUANTITIES)
+            raise unknown(f"'{name}' is no quantity" if name != name.upper() else f"'{name}' is no state", name, known)
     elif of in PORTS:
         known = (*PORT_COUNTERS, *VC_COUNTERS, *QUANTITIES)
         if name not in known:

@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -66,7 +66,7 @@ class Expression:
     """A text that has been checked to be arithmetic."""
 
     text: str
-    tree: ast.expr
+    tree: ast.expr = field(compare=False)
     references: tuple[Reference, ...]
 
     def value(self, look_up: Callable[[Reference], Value]) -> Value:

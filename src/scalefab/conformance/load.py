@@ -197,7 +197,9 @@ def _flow_problems(wanted: dict[str, Any], at: KeyPath, flows: list[str], marks:
     flow = wanted.get("flow")
     if isinstance(flow, str) and flow not in flows:
         near = near_miss(flow, flows)
-        yield problem_at((*at, "flow"), marks, f"no flow '{flow}'", "" if near else "one of " + ", ".join(flows), near)
+        yield problem_at(
+            (*at, "flow"), marks, f"no flow '{flow}'", "" if near else "one of " + ", ".join(dict.fromkeys(flows)), near
+        )
     for key in ("equals", "at_least", "at_most"):
         try:
             references = parse_expression(str(wanted.get(key, 0))).references
