@@ -64,8 +64,9 @@ def test_all_sizes_are_a_row_each(name: str) -> None:
         assert 63 not in one.case.sizes
 
 
-def test_settings_and_faults_do_what_the_document_says() -> None:
-    rows = list(run_plans(make_plans(read_cases(HERE / "settings.yaml"))))
+@pytest.mark.parametrize("file", ["settings.yaml", "tables.yaml"])
+def test_settings_and_faults_do_what_the_document_says(file: str) -> None:
+    rows = list(run_plans(make_plans(read_cases(HERE / file))))
     assert [(row.id, row.size_bytes, row.note) for row in rows if not row.passed] == []
 
 
