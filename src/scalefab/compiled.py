@@ -122,7 +122,8 @@ def compiled(function: _F) -> _F:
 
 def _widened(kind: Any) -> Any:
     plain: Any = _types.unliteral(kind)
-    return _types.int64 if isinstance(plain, _types.Integer) and plain.signed else plain
+    narrow = (_types.int8, _types.int16, _types.int32)
+    return _types.int64 if plain in narrow else plain
 
 
 def interpreted(function: _F) -> _F:

@@ -367,6 +367,30 @@ def fec(
         return show_codes(options, json_wanted=json, out=out)
 
 
+@app.command(epilog=_EPILOG, short_help="Run the industry's conformance cases of LLR and CBFC, or your own.")
+def conformance(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID ...]", help="Such as LLR-02 CBFC-10; all without.", show_default=False)
+    ] = None,
+    scenario: Annotated[
+        Path | None,
+        typer.Option("--scenario", metavar="FILE", help="A file of your own cases; docs/conformance.md.", show_default=False),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the record of every run as CSV too.", show_default=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+) -> int:
+    """Run conformance cases on the simulated switch: testers, faults and what must hold, each case a YAML file.
+
+    One row a case and frame size: what was expected, what was measured, passed or not. Exit 1 when one failed.
+    """
+    from .conformance import run_conformance
+
+    with _interruptible():
+        return run_conformance(ids or (), scenario=scenario, csv=csv, json_wanted=json)
+
+
 @app.command("explore", epilog=_EPILOG, short_help="Search all states of a protocol for one that breaks a promise.")
 def explore_command(
     protocol: Annotated[str, typer.Argument(metavar="llr|cbfc|rh|path-change", help="What to explore.", show_default=False)],

@@ -194,6 +194,16 @@ def read_document(text: str, file: str) -> Document:
     return Document(data, marks)
 
 
+def read_any(text: str, file: str, expected: str) -> tuple[Any, Marks]:
+    """Read YAML text whose top may be anything but nothing; returns data and marks. Raises InputError as `read_document`."""
+    if len(text) > FILE_MAX_BYTES:
+        raise InputError([Problem("is larger than 1 MB", expected, file=file)])
+    data, marks = _read(text, file)
+    if data is None:
+        raise InputError([Problem("the file is empty", expected, file=file, line=1)])
+    return data, marks
+
+
 def read_value(text: str, file: str) -> Any:
     """Read the YAML value of an override, such as ``3``, ``64KiB`` or ``{length: 3m}``. Raises InputError as `read_document`."""
     return _read(text, file, line=False)[0]

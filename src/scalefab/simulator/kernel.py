@@ -11,6 +11,7 @@ from .drain import on_drained
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .ordered_sets import free_buffer
+from .raw import on_raw_slot, settle_all, start_raw
 from .records import (
     ACK_TIMER,
     ACTIVATE,
@@ -60,6 +61,8 @@ def on_start(S: State) -> None:
         if link.handshake:
             link_up(S, a, 0)
     on_fault(S, 0)
+    if k.raw:
+        start_raw(S)
     if len(S.release) > 0:
         on_release(S, 0)
 
@@ -98,7 +101,10 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
     events = 0
     margin = POOL_MARGIN
     while True:
-        if k.waiting == k.background:
+        if k.raw and k.waiting == 0:
+            settle_all(S, until_ps)
+            return 0, k.now_ps, events
+        if k.waiting == k.background and k.raw == 0:
             if k.done == len(S.op):
                 return 0, k.now_ps, events
             if k.waiting == 0 or k.now_ps - k.moved_ps > k.patience_ps:
@@ -111,6 +117,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
         e = S.event[i]
         t_ps = e.t_ps
         if t_ps >= until_ps:
+            if k.raw:
+                settle_all(S, until_ps)
             return 1, k.now_ps, events
         kind = e.kind
         a = e.a
@@ -120,7 +128,10 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
         events += 1
         k.events += 1
         if kind == SLOT:
-            on_slot(S, a, t_ps)
+            if k.raw:
+                on_raw_slot(S, a, t_ps)
+            else:
+                on_slot(S, a, t_ps)
         elif kind == EGRESS:
             on_egress(S, a, t_ps)
         elif kind == DELIVER:

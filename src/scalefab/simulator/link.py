@@ -22,7 +22,8 @@ from .linkfaults import LOST, SKIPPED, next_fate
 from .ordered_sets import flush_update, settle
 from .pools import lose_frame
 from .ports import add_load, kick, line_ps, look_ps, unblock
-from .records import ARRIVE, CC, LLR_TIMER, State
+from .rawflow import BY_VC, MARKED_ELIGIBLE
+from .records import ARRIVE, CC, LLR_TIMER, RAW, State
 from .retry import flushed
 from .switch_input import forward
 
@@ -59,7 +60,10 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
         charge(S, a, vc, f.credits)
         note_move(S, k.now_ps)
     action = llr.NEW_SEND
-    if not is_eligible(S, a, vc):
+    eligible = is_eligible(S, a, vc)
+    if k.mixed and f.kind == RAW and f.answer != BY_VC:  # a tester marks single frames
+        eligible = k.llr == 1 and f.answer == MARKED_ELIGIBLE
+    if not eligible:
         action = llr.NEW_AS_INELIGIBLE
     elif k.careful or k.lossy:
         link = S.link[a]

@@ -354,6 +354,7 @@ KERNEL = np.dtype(
         ("overhead_bytes", _i4),
         ("cf_ring", _i4),
         ("vcs", _i4),
+        ("raw", _i4),  # 1 = endpoints are scripted testers
         ("llr", _i4),  # 1 = links retry
         ("lossy", _i4),  # 1 = links lose frames at random
         ("careful", _i4),  # 1 = ordered sets may be lost or late, links go down or begin with INIT, single frames are hit
@@ -470,3 +471,5 @@ class State(NamedTuple):
     traced_run: Any  # trace.TRACED_RUN[rows]
     hop: Any  # trace.HOP[rows]
     update: Any  # trace.UPDATE[rows]
+    raw_flow: Any  # rawflow.RAW_FLOW[flows], [1] without testers
+    raw_vc: Any  # int64[flows, 32]: arrivals by VC

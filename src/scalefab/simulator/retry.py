@@ -149,7 +149,7 @@ def flushed(S: State, a: int, now_ps: int) -> None:
 @compiled
 def new_init_data(S: State, a: int) -> int:
     """Return the init_data of the next handshake of port ``a``: 16 random bits."""
-    return faults.draw(S.port[a].fault_key, _INIT_STREAM + S.llr_tx[a].flushes + S.link[a].inits) & 0xFFFF
+    return faults.draw(S.port[a].fault_key, _INIT_STREAM + int(S.llr_tx[a].flushes) + S.link[a].inits) & 0xFFFF
 
 
 @compiled

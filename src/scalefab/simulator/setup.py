@@ -18,12 +18,14 @@ from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
 from ..protocol.tiers import sprayed_place
+from ..protocol.vcmap import VCS_MAX
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
 from .calendar import BUCKETS
 from .linksetup import make_links
+from .rawflow import RAW_FLOW
 from .records import POOL_MARGIN, zeros
 from .result import Stage
 
@@ -425,6 +427,8 @@ def make_state(
         traced_run=zeros(4 * options.capture_frames + 1024, trace.TRACED_RUN),
         hop=zeros(4 * options.capture_frames + 4, trace.HOP),
         update=zeros(4 * options.capture_frames + 4, trace.UPDATE),
+        raw_flow=zeros(1, RAW_FLOW),
+        raw_vc=np.zeros((1, VCS_MAX), np.int64),
     )
 
 

@@ -8,8 +8,8 @@ from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .credits import may_charge
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import hold_buffer, sleep
-from .ports import credit_mark, kick
-from .records import State
+from .ports import credit_mark, kick, look_ps
+from .records import RAW, State
 
 NOTHING, NO_CREDIT, HELD = -1, -2, -3
 """Why no input of a VC sends: none waits, credits are missing, LLR holds the frame."""
@@ -133,10 +133,14 @@ def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     came_by = f.in_port
     vc = f.vc
     credits = f.credits
+    in_vc = vc
+    if f.kind == RAW:  # the link that it came by may have had it in another VC
+        in_vc, credits = f.first, f.count
     transmit(S, a, i, start_ps)
-    hold_buffer(S, a, came_by, vc, credits, port.free_ps)
+    free_ps = look_ps(port, start_ps)  # a frame that is discarded leaves its buffer at once and the line idle
+    hold_buffer(S, a, came_by, in_vc, credits, free_ps)
     if port.queued > 0:
-        kick(S, a, port.free_ps)
+        kick(S, a, free_ps)
     elif port.transit_head >= 0:
         t_ps = S.frame[port.transit_head].stage_ps
-        kick(S, a, t_ps if t_ps > port.free_ps else port.free_ps)
+        kick(S, a, t_ps if t_ps > free_ps else free_ps)

@@ -14,8 +14,9 @@ from .drain import is_drained
 from .ordered_sets import free_buffer
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
+from .rawend import deliver_raw
 from .recorder import record_sample
-from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, SERVE_READ, State
+from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, RAW, SERVE_READ, State
 
 
 @compiled
@@ -271,6 +272,9 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     k = S.kernel[0]
     f = S.frame[i]
     if k.drained and not is_drained(S, a, i, now_ps):
+        return
+    if f.kind == RAW:
+        deliver_raw(S, a, i, now_ps)
         return
     if f.poisoned:  # FCS comes first
         free_buffer(S, a, f.vc, f.credits, now_ps)
