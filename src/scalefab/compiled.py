@@ -121,7 +121,7 @@ def compiled(function: _F) -> _F:
 
 
 def _widened(kind: Any) -> Any:
-    plain: Any = _types.unliteral(kind)
+    plain = getattr(kind, "literal_type", kind)  # the type of a literal
     narrow = (_types.int8, _types.int16, _types.int32)
     return _types.int64 if plain in narrow else plain
 
