@@ -67,6 +67,8 @@ class Cause(Enum):
     WINDOW = "RH window"
     SOURCE_CREDIT = "credits at the source"
     SWITCH_CREDIT = "credits at the switch"
+    LINK_REPLAY = "link replay"
+    RESPONSES = "response queue"
     OTHER_CUT = "bound"
 
 
@@ -77,6 +79,8 @@ _CAUSE_OF_WAIT = {
     Stage.ARBITER: Cause.SINK,
     Stage.SWITCH_CREDIT: Cause.SWITCH_CREDIT,
     Stage.MEMORY_WAIT: Cause.MEMORY,
+    Stage.LINK_REPLAY: Cause.LINK_REPLAY,
+    Stage.RESPONSE_ROOM: Cause.RESPONSES,
 }
 _CAUSE_OF_CUT = {
     SOURCE_PORTS: Cause.SOURCE,
@@ -259,6 +263,12 @@ def suggest(result: Result, limit: Limit) -> Suggestion:
         )
     if cause is Cause.SWITCH_CREDIT:
         return Suggestion("larger receive buffers in the GPUs", (f"fabric.gpus.buffer={2 * spec.endpoints.buffer_bytes}B",))
+    if cause is Cause.RESPONSES:
+        return Suggestion(
+            "larger response queues in the GPUs", (f"fabric.gpus.response_queue={2 * spec.endpoints.response_queue}B",)
+        )
+    if cause is Cause.LINK_REPLAY:
+        return Suggestion("better lines: LLR sends again what FEC leaves wrong, so a lower ber, or a FEC that corrects more")
     if cause is Cause.LATENCY:
         return _suggest_for_latency(result)
     return Suggestion("compare with another setting of the part that binds")

@@ -31,12 +31,13 @@ from .records import (
     SERVE_READ,
     SLOT,
     START,
+    TAKE,
     State,
 )
 from .retry import link_up, on_handshake, on_init_timer
 from .source import on_slot
 from .switch import on_egress
-from .target import activate, deliver, finish, on_ack_timer, start_shares
+from .target import activate, deliver, finish, on_ack_timer, on_take, start_shares
 
 
 class Reason(IntEnum):
@@ -144,6 +145,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
         elif kind == FREE:
             free_buffer(S, a, b >> CREDIT_FIELD_BITS, b & ((1 << CREDIT_FIELD_BITS) - 1), t_ps)
+        elif kind == TAKE:
+            on_take(S, a, t_ps)
         elif kind == LLR_TIMER:
             on_llr_timer(S, a, t_ps)
         elif kind == RELEASE:

@@ -100,6 +100,7 @@ def compose(S: State, s: int, i: int) -> int:
         if i >= 0:
             S.frame[i].answer = 1
             S.frame[i].payload_bytes = payload
+            S.responses[S.session[s].port].bytes -= used  # they leave the response queue
         return used
     n = flow.share_head
     while n >= 0:

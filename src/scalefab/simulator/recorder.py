@@ -35,7 +35,7 @@ def record_sample(S: State, f: Any, executed_ps: int) -> None:
     row.op = f.op
     row.src = f.src
     row.dst = f.dst
-    row.vc = f.vc
+    row.vc = S.session[f.session].vc
     row.path = S.session[f.session].path
     row.answer = f.answer
     row.psn = f.psn
@@ -69,7 +69,7 @@ def record_frame(S: State, f: Any) -> None:
     row.kind = f.kind
     row.src = f.src
     row.dst = f.dst
-    row.vc = f.vc
+    row.vc = f.vc if f.count == 0 else S.session[f.session].vc
     row.path = S.session[f.session].path
     row.psn = f.psn
     row.size_bytes = f.size_bytes

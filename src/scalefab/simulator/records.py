@@ -21,7 +21,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
-START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED = range(9, 17)
+START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
@@ -59,7 +59,7 @@ FRAME = np.dtype(
         ("lookup_ps", _i8),
         ("ready_ps", _i8),  # its operation (answer: what it answers) was ready
         ("start_ps", _i8),  # first bit left the source
-        ("stage_ps", _i8),  # may leave the node it is in from here on
+        ("stage_ps", _i8),  # may leave the node it is in from here on; at its endpoint: arrived
         ("mark_ps", _i8),  # in a switch: credit wait of the output port when it came; on a line: first time there
         ("credit_ps", _i8),
         ("window_ps", _i8),
@@ -328,6 +328,19 @@ OPERATION = np.dtype(
     align=True,
 )
 
+RESPONSES = np.dtype(
+    [
+        ("bytes", _i8),  # of responses taken on and not yet in a frame on the line
+        ("limit_bytes", _i8),
+        ("peak_bytes", _i8),
+        ("waits", _i8),  # frames that had to wait
+        ("held", _i4),  # frames that wait
+        ("waking", _i4),  # 1 = an event to take one is scheduled
+    ],
+    align=True,
+)
+"""The response queue of an endpoint port (`simulator.responses`)."""
+
 CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
 
 COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
@@ -350,6 +363,7 @@ KERNEL = np.dtype(
         ("window", _i4),
         ("ack_every", _i4),
         ("service", _i4),
+        ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)
         ("credit_bytes", _i4),
         ("overhead_bytes", _i4),
         ("cf_ring", _i4),
@@ -451,6 +465,9 @@ class State(NamedTuple):
     ring_head: Any  # int32[endpoint ports, 3]: session + 1, 0 = empty
     ring_tail: Any
     burst: Any  # int32[endpoint ports, 3]
+    responses: Any  # RESPONSES[endpoint ports]
+    held_head: Any  # int32[endpoint ports, VCs]: first frame that waits in the receive buffer + 1, 0 = none
+    held_tail: Any
     frame: Any  # FRAME[pool]
     run: Any  # RUN[pool]
     reply: Any  # REPLY[pool]

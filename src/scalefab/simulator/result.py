@@ -49,6 +49,7 @@ class Stage(IntEnum):
     MEMORY_WAIT = 10  #: target memory was busy with earlier frames
     MEMORY = 11  #: target memory latency
     LINK_REPLAY = 12  #: lost or corrupted on a link and sent again by LLR
+    RESPONSE_ROOM = 13  #: waited in the receive buffer of the target for room in its response queue
 
 
 STAGE_LABELS = {
@@ -65,6 +66,7 @@ STAGE_LABELS = {
     Stage.MEMORY_WAIT: "target memory busy",
     Stage.MEMORY: "target memory latency",
     Stage.LINK_REPLAY: "link replay (LLR)",
+    Stage.RESPONSE_ROOM: "response queue full",
 }
 
 

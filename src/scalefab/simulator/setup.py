@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.faultspec import Fault
-from ..fabric.linkspec import LinkSpec
+from ..fabric.linkspec import LinkSpec, VcMap
 from ..fabric.spec import NodeKind
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
@@ -368,6 +368,9 @@ def make_state(
     dormant = int(np.count_nonzero((graph.waits > 0) & (units > 0)) + np.count_nonzero(graph.kind == Kind.GET))
     events = dormant + len(sessions.key) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
 
+    responses = zeros(endpoint_ports, rec.RESPONSES)
+    responses.limit_bytes = spec.endpoints.response_queue
+
     kernel = zeros(1, rec.KERNEL)
     k = kernel[0]
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
@@ -375,6 +378,7 @@ def make_state(
     k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
     k.body_limit = spec.frame_max - 32
     k.window, k.ack_every, k.service = options.window_frames, options.ack_every_frames, options.service_frames
+    k.one_vc = int(spec.link.vc_map is VcMap.ONE)
     k.credit_bytes, k.overhead_bytes = spec.credit_bytes, spec.overhead_bytes
     k.quantum_bytes, k.bins = spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
     for name, value in made.switches.items():
@@ -407,6 +411,9 @@ def make_state(
         ring_head=np.zeros((endpoint_ports, 3), np.int32),
         ring_tail=np.zeros((endpoint_ports, 3), np.int32),
         burst=np.zeros((endpoint_ports, 3), np.int32),
+        responses=responses,
+        held_head=np.zeros((endpoint_ports, vcs), np.int32),
+        held_tail=np.zeros((endpoint_ports, vcs), np.int32),
         frame=zeros(FRAME_POOL, rec.FRAME),
         run=zeros(SMALL_POOL, rec.RUN),
         reply=zeros(SMALL_POOL, rec.REPLY),

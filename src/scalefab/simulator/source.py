@@ -17,6 +17,7 @@ from .pools import new_frame
 from .ports import block, credit_mark, kick, window_mark
 from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_WINDOW, PARKED, State
+from .responses import wake_held
 from .target import enter_ring
 
 
@@ -144,6 +145,12 @@ def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
 
 
 @compiled
+def line_vc(k: Any, vc: int) -> int:
+    """Return the VC that DATA of a sequence space of ``vc`` takes on the line."""
+    return ops.VC_REQUEST if k.one_vc else vc
+
+
+@compiled
 def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) -> None:
     """Send the next frame of session ``s``."""
     k = S.kernel[0]
@@ -155,7 +162,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     body = compose(S, s, i)
     f.src = session.src
     f.dst = session.dst
-    f.vc = vc
+    f.vc = line_vc(k, vc)
     f.size_bytes = ops.frame_bytes(body)
     f.credits = credits
     f.credit_ps = port.credit_wait_ps - f.credit_ps
@@ -178,6 +185,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     elif S.burst[a, vc] >= k.service:
         rotate(S, a, vc, s)
     transmit(S, a, i, start_ps)
+    wake_held(S, a, k.now_ps)  # responses that went made room for others
 
 
 @compiled
@@ -218,11 +226,11 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         if s < 0:
             continue
         size = ops.frame_bytes(compose(S, s, -1))
-        if not may_transmit(S, a, size, vc):
+        if not may_transmit(S, a, size, line_vc(k, vc)):
             held_by_llr = True
             continue
         n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
-        if not may_charge(S, a, vc, n):
+        if not may_charge(S, a, line_vc(k, vc), n):
             short_of_credit = True
             continue
         ready |= 1 << vc

@@ -17,6 +17,7 @@ from .ports import credit_mark, kick, window_mark
 from .rawend import deliver_raw
 from .recorder import record_sample
 from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, RAW, SERVE_READ, State
+from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
 
 
 @compiled
@@ -185,6 +186,7 @@ def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps
     else:
         S.reply[port.pending_tail].next = i
     port.pending_tail = i
+    on_queued(S, a, answer_bytes(S, op, first, count))
     kick(S, a, r.ready_ps if r.ready_ps > port.free_ps else port.free_ps)
 
 
@@ -244,7 +246,7 @@ def memory_bytes(S: State, f: Any) -> int:
     if f.answer:
         return f.payload_bytes if kind == ops.GET else 0
     size = f.payload_bytes
-    if f.vc != ops.VC_REQUEST:
+    if S.session[f.session].vc != ops.VC_REQUEST:
         return size
     if kind == ops.LOAD:
         size += run_bytes(S, f.op, f.first, f.count)
@@ -293,6 +295,28 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         release_frame(S, i)
         return
     note_unacked(S, s, now_ps)
+    f.stage_ps = now_ps
+    if not must_wait(S, a, i):
+        take(S, a, i, now_ps)
+
+
+@compiled
+def on_take(S: State, a: int, now_ps: int) -> None:
+    """A frame that waited in the receive buffer of port ``a`` may have room for its responses now; then perhaps the next one."""
+    S.responses[a].waking = 0
+    S.kernel[0].moved_ps = now_ps
+    vc = next_held(S, a)
+    if vc >= 0:
+        take(S, a, pop_held(S, a, vc), now_ps)
+        wake_held(S, a, now_ps)
+
+
+@compiled
+def take(S: State, a: int, i: int, now_ps: int) -> None:
+    """Execute frame ``i``, which RH has accepted at port ``a`` and whose responses have room."""
+    k = S.kernel[0]
+    f = S.frame[i]
+    s = f.session
     node = S.node[S.port[a].node]
     size = memory_bytes(S, f)
     begin = now_ps
@@ -322,13 +346,13 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
 
 
 @compiled
-def account(S: State, f: Any, now_ps: int, begin_ps: int, visible_ps: int) -> None:
-    """Add a delivered frame's times to the stages; what no other stage explains is serialisation."""
+def account(S: State, f: Any, taken_ps: int, begin_ps: int, visible_ps: int) -> None:
+    """Add an executed frame's times to the stages; what no other stage explains is serialisation."""
     node_src = S.node[f.src]
     node_dst = S.node[f.dst]
     stage = S.stage_ps
     queue = f.start_ps - f.ready_ps - node_src.tx_ps - f.window_ps - f.credit_ps
-    flight = now_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - f.replay_ps - node_dst.rx_ps
+    flight = f.stage_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - f.replay_ps - node_dst.rx_ps
     stage[0] += node_src.tx_ps
     stage[1] += queue
     stage[2] += f.window_ps
@@ -339,9 +363,10 @@ def account(S: State, f: Any, now_ps: int, begin_ps: int, visible_ps: int) -> No
     stage[7] += f.arbiter_ps
     stage[8] += f.hold_ps
     stage[9] += node_dst.rx_ps
-    stage[10] += begin_ps - now_ps
+    stage[10] += begin_ps - taken_ps
     stage[11] += visible_ps - begin_ps
     stage[12] += f.replay_ps
+    stage[13] += taken_ps - f.stage_ps
     S.kernel[0].frame_ps += visible_ps - f.ready_ps
     S.latency[latency_bin(visible_ps - f.start_ps)] += 1
 
