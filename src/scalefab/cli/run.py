@@ -133,10 +133,13 @@ def _tell(
 
 def _words(result: Result, verdict: Verdict, *, tables: bool) -> str:
     from ..report.tables import make_console, print_tables, print_verdict
+    from ..report.waiting import print_waits
 
     console = make_console(sys.stdout)
     with console.capture() as printed:
         print_verdict(console, verdict)
+        if result.waits is not None:
+            print_waits(console, result.waits)
         if tables:
             print_tables(console, result, verdict)
     return printed.get()

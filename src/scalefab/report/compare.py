@@ -14,7 +14,7 @@ from .store import StoredRun
 ABSENT = "-"
 # What a machine does with a run, not what the run says: told, never counted as a difference.
 _COST = ("wall_s", "compile_s", "frames_per_s", "peak_MB")
-_NOT_COMPARED = ("scalefab", "command", "scenario", "lost_time", "completion_us", *_COST)
+_NOT_COMPARED = ("scalefab", "command", "scenario", "lost_time", "wait_for", "completion_us", *_COST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from .charts import chart_data, inline_json
 from .lanes import lanes_section
 from .page import asset, policy
 from .palette import DARK, GROUPS_DARK, GROUPS_LIGHT, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
+from .waiting import waits_section
 
 if TYPE_CHECKING:
     from .subject import Subject
@@ -33,6 +34,7 @@ def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: d
     plotly, own = get_plotlyjs(), asset("report.js")
     parts = (
         sections.verdict_section(scenario, verdict),
+        waits_section(result.waits),
         sections.focus_section(result),
         sections.bound_section(result, verdict),
         sections.groups_section(verdict),

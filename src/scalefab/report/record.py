@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..scenario.paths import dotted
 from ..simulator.result import Result, Stage
 from ..simulator.verdict import Verdict
+from .waitobject import waits_object
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -22,8 +23,12 @@ _PACKAGES = ("numpy", "numba", "pydantic", "plotly")
 
 
 def flat_object(name: str, result: Result, verdict: Verdict, package_version: str) -> dict[str, Any]:
-    """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage."""
+    """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage.
+
+    A run that stood still has ``wait_for`` besides: why (`waiting.waits_object`).
+    """
     wall_s = result.wall_s
+    waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
     return {
         "scalefab": package_version,
         "command": "run",
@@ -48,6 +53,7 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "peak_MB": round(result.peak_MB, 1),
         "lost_frames": int(result.lost_frames),
         "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
+        **waits,
     }
 
 

@@ -468,6 +468,8 @@ class State(NamedTuple):
     responses: Any  # RESPONSES[endpoint ports]
     held_head: Any  # int32[endpoint ports, VCs]: first frame that waits in the receive buffer + 1, 0 = none
     held_tail: Any
+    held_needs: Any  # int64: room that the responses to the first one need
+    wanted: Any  # int32[endpoint ports, VCs]: credits that the next frame needed when it could not go
     frame: Any  # FRAME[pool]
     run: Any  # RUN[pool]
     reply: Any  # REPLY[pool]

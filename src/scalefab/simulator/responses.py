@@ -73,8 +73,11 @@ def must_wait(S: State, a: int, i: int) -> bool:
     """Return whether frame ``i`` must stay in the receive buffer of endpoint port ``a``, and put it there if so."""
     q = S.responses[a]
     f = S.frame[i]
-    if (q.held == 0 or S.held_head[a, f.vc] == 0) and fits(q, frame_needs(S, f)):
-        return False
+    if q.held == 0 or S.held_head[a, f.vc] == 0:
+        size = frame_needs(S, f)
+        if fits(q, size):
+            return False
+        S.held_needs[a, f.vc] = size
     f.next = -1
     if S.held_head[a, f.vc] == 0:
         S.held_head[a, f.vc] = i + 1
@@ -94,8 +97,10 @@ def next_held(S: State, a: int) -> int:
         return -1
     for vc in range(S.held_head.shape[1]):
         i = S.held_head[a, vc] - 1
-        if i >= 0 and fits(q, frame_needs(S, S.frame[i])):
-            return vc
+        if i >= 0:
+            S.held_needs[a, vc] = frame_needs(S, S.frame[i])
+            if fits(q, S.held_needs[a, vc]):
+                return vc
     return -1
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..fabric.arrays import Fabric
 from ..workload.graph import OperationGraph
 from .trace import Trace
+from .waits import Waits
 
 if TYPE_CHECKING:
     import pandas
@@ -122,6 +123,8 @@ class Result:
         ``ports.wire_bytes`` beside them.
     operations_done
         Operations that finished; equal to len(graph) when status is DONE.
+    waits
+        Who waits for whom, when status is NO_PROGRESS.
     """
 
     status: Status
@@ -153,6 +156,7 @@ class Result:
     peak_MB: float
     notes: tuple[str, ...] = ()
     trace: Trace | None = None
+    waits: Waits | None = None
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -22,6 +22,7 @@ from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, grow, make_state
 from .start import schedule_start
 from .trace import Trace
+from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
 
 _NEVER_PS = 1 << 62
@@ -228,6 +229,7 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         peak_MB=peak_memory_MB(),
         notes=_notes(scenario, run, status),
         trace=_trace(state),
+        waits=find_waits(state, scenario.fabric) if status is Status.NO_PROGRESS else None,
     )
 
 

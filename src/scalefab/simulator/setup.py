@@ -414,6 +414,8 @@ def make_state(
         responses=responses,
         held_head=np.zeros((endpoint_ports, vcs), np.int32),
         held_tail=np.zeros((endpoint_ports, vcs), np.int32),
+        held_needs=np.zeros((endpoint_ports, vcs), np.int64),
+        wanted=np.zeros((endpoint_ports, vcs), np.int32),
         frame=zeros(FRAME_POOL, rec.FRAME),
         run=zeros(SMALL_POOL, rec.RUN),
         reply=zeros(SMALL_POOL, rec.REPLY),

@@ -204,6 +204,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
     s = head_control(S, a, now_ps)
     if s >= 0:
         n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
+        S.wanted[a, ops.VC_CONTROL] = n
         if not may_transmit(S, a, ops.ACK_FRAME_BYTES, ops.VC_CONTROL):
             held_by_llr = True
         elif may_charge(S, a, ops.VC_CONTROL, n):
@@ -226,12 +227,14 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         if s < 0:
             continue
         size = ops.frame_bytes(compose(S, s, -1))
+        n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
         if not may_transmit(S, a, size, line_vc(k, vc)):
             held_by_llr = True
+            S.wanted[a, line_vc(k, vc)] = n
             continue
-        n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
         if not may_charge(S, a, line_vc(k, vc), n):
             short_of_credit = True
+            S.wanted[a, line_vc(k, vc)] = n
             continue
         ready |= 1 << vc
         if vc == 0:

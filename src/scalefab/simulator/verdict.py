@@ -201,7 +201,8 @@ def _result_text(result: Result, outcome: Outcome, failures: tuple[str, ...]) ->
         whole = "the only operation" if total == 1 else f"all {total} operations"
         return f"done in {format_time(result.completion_ps)}: {whole}, {moved}"
     how = "PARTIAL, stopped" if outcome is Outcome.PARTIAL else "NO PROGRESS, the network stopped moving"
-    return f"{how} at {format_time(result.now_ps)} with {done} of {total} operations done, {moved}"
+    why = "" if result.waits is None else f"; {result.waits.summary}"
+    return f"{how} at {format_time(result.now_ps)} with {done} of {total} operations done, {moved}{why}"
 
 
 def _bandwidth_text(result: Result, algbw: float, busbw: float, line_fraction: float) -> str:
