@@ -7,13 +7,14 @@ import json
 import platform
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ..scenario.paths import dotted
 from ..simulator.result import Result, Stage
 from ..simulator.verdict import Verdict
-from .waitobject import waits_object
+from ..simulator.waits import Wait, Waits
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -25,7 +26,7 @@ _PACKAGES = ("numpy", "numba", "pydantic", "plotly")
 def flat_object(name: str, result: Result, verdict: Verdict, package_version: str) -> dict[str, Any]:
     """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage.
 
-    A run that stood still has ``wait_for`` besides: why (`waiting.waits_object`).
+    A run that stood still has ``wait_for`` besides: why (`waits_object`).
     """
     wall_s = result.wall_s
     waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
@@ -55,6 +56,20 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
         **waits,
     }
+
+
+def waits_object(waits: Waits) -> dict[str, Any]:
+    """Return a wait-for graph as plain data: ``edges``, ``cycle`` and ``roots``; numbers are -1 where there is none."""
+    return {
+        "edges": [_edge_object(edge) for edge in waits.edges],
+        "edges_left_out": waits.left_out,
+        "cycle": [_edge_object(edge) for edge in waits.cycle],
+        "roots": [asdict(root) for root in waits.roots],
+    }
+
+
+def _edge_object(edge: Wait) -> dict[str, Any]:
+    return {**asdict(edge), "reason": edge.reason.value}
 
 
 def scenario_hash(scenario: Scenario) -> str:

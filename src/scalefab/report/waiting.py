@@ -1,10 +1,8 @@
-"""Why a run stood still, as text, JSON and HTML: the smallest cycle of waits, what is at the root, the edges."""
+"""Why a run stood still, as text and HTML: the smallest cycle of waits, what is at the root, the edges."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from html import escape
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -14,20 +12,6 @@ from .sections import section, table
 from .tables import printable
 
 _ROOTS, _EDGES = 8, 200  # rows that a person reads
-
-
-def waits_object(waits: Waits) -> dict[str, Any]:
-    """Return the graph as plain data: ``edges``, ``cycle`` and ``roots``; numbers are -1 where there is none."""
-    return {
-        "edges": [_edge_object(edge) for edge in waits.edges],
-        "edges_left_out": waits.left_out,
-        "cycle": [_edge_object(edge) for edge in waits.cycle],
-        "roots": [asdict(root) for root in waits.roots],
-    }
-
-
-def _edge_object(edge: Wait) -> dict[str, Any]:
-    return {**asdict(edge), "reason": edge.reason.value}
 
 
 def print_waits(console: Console, waits: Waits) -> None:

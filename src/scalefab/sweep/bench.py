@@ -162,7 +162,9 @@ def _row(setup: FabricSetup, plan: Plan, size: nccl.Size, simulate: Simulate) ->
         if result.status is Status.PARTIAL:
             raise RunInterrupted(f"interrupted at {format_size(size.size_bytes)}")
         if result.status is Status.NO_PROGRESS:
-            raise NoProgressError(f"the network stopped moving at {format_size(size.size_bytes)}, algorithm {algorithm.value}")
+            why = "" if result.waits is None else f": {result.waits.summary}"
+            text = f"the network stopped moving at {format_size(size.size_bytes)}, algorithm {algorithm.value}{why}"
+            raise NoProgressError(text)
         tried[algorithm.value] = result.completion_ps
         if best is None or result.completion_ps < best[1].completion_ps:
             best = algorithm, result
