@@ -1,4 +1,4 @@
-"""The response queue of an endpoint port: finite, so a request may have to wait in the receive buffer until its responses have room.
+"""The response queue of an endpoint port: finite, so a request may wait in the receive buffer until its responses have room.
 
 ======================================= =======================================================================================
 event                                   action
@@ -6,7 +6,7 @@ event                                   action
 DATA frame accepted by RH, none waits   taken if its responses fit, or the queue is empty; else it stays in the receive buffer
 in front of it on its VC                with its credits, and what comes behind it on that VC waits too (FIFO)
 DATA frame behind one that waits        waits, whatever it carries
-responses go into a frame on the line   their bytes are free; one event takes one waiting frame (`Event TAKE`), VC 0 first
+responses go into a frame on the line   their bytes are free; each TAKE event takes one waiting frame, VC 0 first
 ======================================= =======================================================================================
 
 Room is taken when a request is, not when its answer is ready: an answer that memory has begun must have a place. RDMA_READ needs

@@ -1,6 +1,6 @@
 """From the kernel's arrays at a standstill to the wait-for graph: who waits for whom, for what, with figures.
 
-Places are send queues (port, VC), receive buffers (port, VC), response queues of endpoint ports, RH sessions, and ends of links (LLR).
+Places are send queues and receive buffers (port, VC), response queues of endpoint ports, RH sessions, and ends of links (LLR).
 
 ============== ========================================================== ==================================================
 place          waits for                                                  because
@@ -15,7 +15,7 @@ response queue send queue, sessions                                       respon
 session        send queues                                                un-acked frames, or their ACK, are in them
 ============== ========================================================== ==================================================
 
-Waiting for nobody, hence roots: an end of a link, a receiver that takes nothing, credits that no frame holds, frames that are nowhere.
+Roots wait for nobody: an end of a link, a receiver that takes nothing, credits that no frame holds, frames that are nowhere.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class _Scan:
     def find(self) -> None:
         for a in range(int(self.k.first_switch_port), self.fabric.ports):
             self._find_output(a)
-        for a, vc in np.argwhere(self.state.held_head > 0):
-            self.held[int(a), int(vc)] = list(self._chain(int(self.state.held_head[a, vc]) - 1))
+        for q, vc in np.argwhere(self.state.held_head > 0):
+            self.held[int(q), int(vc)] = list(self._chain(int(self.state.held_head[q, vc]) - 1))
         if self.k.llr:
             for a in np.flatnonzero(self.state.port.copy_una < self.state.port.copy_next):
                 self._find_copies(int(a))
@@ -163,8 +163,8 @@ class _Scan:
     def _endpoint_queues(self, blocked: set[tuple[int, int]]) -> None:
         state = self.state
         waiting: set[tuple[int, int]] = set()
-        for a, vc in np.argwhere(state.ring_head > 0):
-            waiting.add((int(a), self._line_vc(int(vc))))
+        for at, vc in np.argwhere(state.ring_head > 0):
+            waiting.add((int(at), self._line_vc(int(vc))))
         for a in range(len(state.ring_head)):
             if any(state.session.unacked[s] > 0 for s in self._control(a)):
                 waiting.add((a, VC_CONTROL))
@@ -299,7 +299,9 @@ class _Scan:
             owed = session.unacked[s] > 0
             if parked or not (places or owed):
                 for place, frames in sorted(places.items()):
-                    self.add(name, place, WaitReason.ACK, f"{frames} of its {count} un-acked frames, or their ACK, are there", count)
+                    self.add(
+                        name, place, WaitReason.ACK, f"{frames} of its {count} un-acked frames, or their ACK, are there", count
+                    )
                 if owed:
                     place = self.send_queue(int(session.peer_port[s]), VC_CONTROL)
                     self.add(name, place, WaitReason.ACK, f"an ACK of {int(accepted[s])} frames leaves by it", count)

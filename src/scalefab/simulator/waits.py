@@ -175,11 +175,10 @@ def _way_back(edges: Sequence[Wait], came_by: dict[str, int], start: str, last: 
 def _in_cycles(edges: Sequence[Wait]) -> set[str]:
     """Return the places left when all that wait for nobody, and then all that nobody waits for, are taken away in turn."""
     left = {edge.waiter for edge in edges} & {edge.on for edge in edges}
-    for ends in (lambda edge: (edge.waiter, edge.on), lambda edge: (edge.on, edge.waiter)):
+    for pairs in ([(edge.waiter, edge.on) for edge in edges], [(edge.on, edge.waiter) for edge in edges]):
         count = dict.fromkeys(left, 0)
         behind: dict[str, list[str]] = {place: [] for place in left}
-        for edge in edges:
-            here, there = ends(edge)
+        for here, there in pairs:
             if here in left and there in left:
                 count[here] += 1
                 behind[there].append(here)
