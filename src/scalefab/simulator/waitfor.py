@@ -101,8 +101,8 @@ class _Scan:
         for q, vc in np.argwhere(self.state.held_head > 0):
             self.held[int(q), int(vc)] = list(self._chain(int(self.state.held_head[q, vc]) - 1))
         if self.k.llr:
-            for a in np.flatnonzero(self.state.port.copy_una < self.state.port.copy_next):
-                self._find_copies(int(a))
+            for p in np.flatnonzero(self.state.port.copy_una < self.state.port.copy_next):
+                self._find_copies(int(p))
         for place, frames in self._places():
             for i in frames:
                 f = self.state.frame[i]
@@ -156,8 +156,8 @@ class _Scan:
         self._endpoint_queues(blocked)
         for q, vc in sorted(blocked):
             self._buffer_waits(q, vc)
-        for a in np.flatnonzero(self.state.responses.bytes > 0):
-            self._responses_wait(int(a))
+        for p in np.flatnonzero(self.state.responses.bytes > 0):
+            self._responses_wait(int(p))
         self._sessions_wait()
 
     def _endpoint_queues(self, blocked: set[tuple[int, int]]) -> None:
