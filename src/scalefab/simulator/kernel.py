@@ -11,6 +11,7 @@ from .drain import on_drained
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .ordered_sets import free_buffer
+from .pause import on_pause, on_pause_end, on_pause_timer
 from .raw import on_raw_slot, settle_all, start_raw
 from .records import (
     ACK_TIMER,
@@ -25,6 +26,9 @@ from .records import (
     HANDSHAKE,
     INIT_TIMER,
     LLR_TIMER,
+    PAUSE,
+    PAUSE_END,
+    PAUSE_TIMER,
     PCS_TIMER,
     POOL_MARGIN,
     RELEASE,
@@ -145,6 +149,12 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
         elif kind == FREE:
             free_buffer(S, a, b >> CREDIT_FIELD_BITS, b & ((1 << CREDIT_FIELD_BITS) - 1), t_ps)
+        elif kind == PAUSE:
+            on_pause(S, a, b, t_ps)
+        elif kind == PAUSE_TIMER:
+            on_pause_timer(S, a, t_ps)
+        elif kind == PAUSE_END:
+            on_pause_end(S, a, t_ps)
         elif kind == TAKE:
             on_take(S, a, t_ps)
         elif kind == LLR_TIMER:

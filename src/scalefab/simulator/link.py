@@ -20,6 +20,7 @@ from .credits import charge, has_room
 from .line import occupy
 from .linkfaults import LOST, SKIPPED, next_fate
 from .ordered_sets import flush_update, settle
+from .pause import send_pause, takes
 from .pools import lose_frame
 from .ports import add_load, kick, line_ps, look_ps, unblock
 from .rawflow import BY_VC, MARKED_ELIGIBLE
@@ -132,7 +133,8 @@ def on_arrive(S: State, a: int, i: int) -> None:
     f = S.frame[i]
     q = S.port[a].peer
     flush_update(S, q, S.kernel[0].now_ps)
-    if not has_room(S, q, f):
+    room = takes(S, q, f.vc, f.credits, S.kernel[0].now_ps) if S.kernel[0].pfc else has_room(S, q, f)
+    if not room:
         S.link[q].no_room += 1
         lose_frame(S, i)
         return
@@ -280,11 +282,14 @@ def begin_look(S: State, a: int, now_ps: int) -> int:
 
 @compiled
 def goes_first(S: State, a: int, start_ps: int) -> bool:
-    """Send what goes before new frames at port ``a``, copies of a replay and CC_UPDATEs, and return True if there was one.
+    """Send what goes before new frames at port ``a``, PAUSE, copies of a replay and CC_UPDATEs, and return True if there was one.
 
     Else make sure that the port looks when a NACK comes or is due.
     """
     port = S.port[a]
+    if S.kernel[0].pfc and send_pause(S, a, start_ps):
+        kick(S, a, port.free_ps)
+        return True
     if S.llr_tx[a].state == llr.TX_REPLAY:
         resend(S, a, start_ps)
         kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary

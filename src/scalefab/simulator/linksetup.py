@@ -18,6 +18,7 @@ from ..protocol.fec_loss import LineErrors
 from ..protocol.limits import LinkShape
 from ..protocol.operations import WIRE_EXTRA_BYTES
 from . import records as rec
+from .pausesetup import pause_arrays
 from .records import NEVER_PS, zeros
 
 I8 = NDArray[np.int64]
@@ -228,6 +229,7 @@ def make_links(
     copies = 1 << int(tx.frames_max.max()).bit_length()
     cf_ring, ack_ring = (_room(gap, fabric.port_delay_ps, late_ps) for gap in (port.cf_gap_ps, port.ack_gap_ps))
     some = (fabric.ports, copies)
+    pause, switches = pause_arrays(fabric, links, vcs, lambda p, of: shape_of(fabric, p, of, longest_bytes))
     return LinkArrays(
         {
             "link": link,
@@ -244,6 +246,7 @@ def make_links(
             "fault": _fault_rows(table),
             "loss_threshold": thresholds,
             "ack_ring": zeros((fabric.ports, ack_ring), rec.LLR_SET),
+            **pause,
         },
         {
             "vcs": vcs,
@@ -256,5 +259,6 @@ def make_links(
             "cf_ring": cf_ring,
             "ack_ring": ack_ring,
             "patience_ps": PATIENCE_PS + 2 * max(of.cbfc.cc_interval_ps for of in links),
+            **switches,
         },
     )

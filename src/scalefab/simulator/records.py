@@ -22,6 +22,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
+PAUSE, PAUSE_TIMER, PAUSE_END = range(18, 21)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
@@ -215,6 +216,9 @@ LINK = np.dtype(
         ("flushed", _i8),  # copies that a FLUSH dropped before they had got through
         ("discarded", _i8),  # frames that init_action or flush_action dropped
         ("line_lost", _i8),  # frames without LLR that the line lost or corrupted
+        ("pauses", _i8),  # PAUSE frames of PFC sent, and come
+        ("pauses_in", _i8),
+        ("pause_timer", _i4),  # 1 = an event to tell a pause again is scheduled
         ("no_room", _i8),  # frames of best-effort VCs that found no room at the port
     ],
     align=True,
@@ -373,6 +377,7 @@ KERNEL = np.dtype(
         ("lossy", _i4),  # 1 = links lose frames at random
         ("careful", _i4),  # 1 = ordered sets may be lost or late, links go down or begin with INIT, single frames are hit
         ("mixed", _i4),  # 1 = some VC is not eligible, not lossless, or shares credits with others
+        ("pfc", _i4),  # 1 = links pause instead of granting credits
         ("drained", _i4),  # 1 = some receive buffer is emptied slowly
         ("copies", _i4),  # entries of a replay buffer, a power of two
         ("ack_ring", _i4),
@@ -448,6 +453,8 @@ class State(NamedTuple):
     told_ps: Any  # int64[ports, vcs]: when a CF_UPDATE last told the VC
     drain: Any  # DRAIN[ports, vcs], [1, 1] where none is slow
     cc_value: Any  # int32[ports, 2 * vcs]: what CC_UPDATEs on their way say, eligible ones first
+    pause_tx: Any  # pfc.SENDER[ports, VCs]; [1, 1] without PFC
+    pause_rx: Any  # pfc.RECEIVER[ports, VCs]
     cf_ring: Any  # CF_UPDATE[ports, ring]
     llr_tx: Any  # llr.SENDER[ports]
     llr_rx: Any  # llr.RECEIVER[ports], of the direction out of the port

@@ -182,6 +182,8 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         status = Status.PARTIAL
     # The receive buffer at port q is shared out a VC; the peak is the fullest VC's, in credits.
     peak = state.receiver.peak.max(axis=1).astype(np.int64) * int(k.credit_bytes)
+    if k.pfc:
+        peak = state.pause_rx.peak_bytes.max(axis=1)
     ports = PortTable(
         frames=port.frames.copy(),
         ack_frames=port.ack_frames.copy(),
@@ -257,5 +259,10 @@ def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     if given_up:
         notes.append(
             f"LLR gave up {given_up} times after {REPLAY_COUNT_MAX} replays; no end-to-end replay sends again what it dropped yet"
+        )
+    no_room = int(run.state.link.no_room.sum())
+    if no_room:
+        notes.append(
+            f"{no_room} frames found no room in receive buffers and were dropped; no end-to-end replay sends them again yet"
         )
     return tuple(notes)

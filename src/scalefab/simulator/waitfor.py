@@ -29,7 +29,7 @@ import numpy as np
 
 from ..fabric.arrays import Fabric
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.llr import TxState
+from ..protocol.llr import FrameAction, TxState
 from ..protocol.operations import VC_CONTROL, VC_RESPONSE
 from ..protocol.reliability import PSN_BITS
 from ..units import format_size
@@ -100,6 +100,9 @@ class _Scan:
             self._find_output(a)
         for q, vc in np.argwhere(self.state.held_head > 0):
             self.held[int(q), int(vc)] = list(self._chain(int(self.state.held_head[q, vc]) - 1))
+        if self.k.drained:
+            for q, vc in np.argwhere((self.state.drain.head >= 0) & (self.state.drain.num == 0) & (self.state.drain.den > 0)):
+                self.undrained[int(q), int(vc)] = list(self._chain(int(self.state.drain.head[q, vc])))
         if self.k.llr:
             for p in np.flatnonzero(self.state.port.copy_una < self.state.port.copy_next):
                 self._find_copies(int(p))
@@ -116,6 +119,8 @@ class _Scan:
             yield self.send_queue(a, vc), frames
         for a, frames in self.copies.items():
             yield self.link_end(a), frames
+        for (q, vc), frames in self.undrained.items():
+            yield self.buffer(q, vc), frames
 
     def _chain(self, i: int) -> Iterator[int]:
         while i >= 0:
@@ -186,24 +191,62 @@ class _Scan:
         state = self.state
         name, q = self.send_queue(a, vc), int(state.port.peer[a])
         found = len(self.edges)
-        if self.k.llr:
+        link = state.link[a]
+        if self.k.llr and (int(link.eligible) >> vc) & 1:
             self._link_waits(a, name, size_bytes)
+        elif link.pcs_since_ps >= 0:
+            self._line_waits(a, name)
         t = state.sender[a, vc]
         left = int(t.limit) - self._used(a, vc)
-        if credits > left:
+        if self.k.pfc:
+            self._pause_waits(a, vc, name, blocked)
+        elif (int(link.lossless) >> vc) & 1 == 0:
+            pass  # best effort waits for nothing
+        elif credits > int(state.sender[a, self.vcs].limit) - self._used(a, self.vcs):
+            self._pool_waits(a, name, credits, blocked)
+        elif credits > left:
             text = f"needs {credits} credits, {left} of {int(t.limit)} are left"
             self.add(name, self.buffer(q, vc), WaitReason.CREDIT, text, credits, left, int(t.limit))
             blocked.add((q, vc))
         if len(self.edges) == found:
             self.ends.setdefault(name, "holds frames and nothing is in their way: a defect of the simulator")
 
+    def _pool_waits(self, a: int, name: str, credits: int, blocked: set[tuple[int, int]]) -> None:
+        t, q = self.state.sender[a, self.vcs], int(self.state.port.peer[a])
+        left = int(t.limit) - self._used(a, self.vcs)
+        for vc in range(self.vcs):
+            if self._used(a, vc) > 0:
+                text = f"needs {credits} credits of the port, {left} of {int(t.limit)} are left, VC {vc} has {self._used(a, vc)}"
+                self.add(name, self.buffer(q, vc), WaitReason.POOL, text, credits, left, int(t.limit))
+                blocked.add((q, vc))
+
+    def _pause_waits(self, a: int, vc: int, name: str, blocked: set[tuple[int, int]]) -> None:
+        q = int(self.state.port.peer[a])
+        r = self.state.pause_rx[q, vc]
+        if self.state.pause_tx.until_ps[a, vc] > self.state.port.blocked_ps[a] or r.paused:
+            left = int(r.buffer_bytes) - int(r.occupancy_bytes)
+            text = f"is paused: {int(r.occupancy_bytes)} B are in the buffer, XON at {int(r.xon_bytes)} B, XOFF at {int(r.xoff_bytes)} B"
+            self.add(name, self.buffer(q, vc), WaitReason.PAUSE, text, -1, left, int(r.buffer_bytes))
+            blocked.add((q, vc))
+
+    def _line_waits(self, a: int, name: str) -> None:
+        place = self.link_end(a)
+        self.add(name, place, WaitReason.LINK_DOWN, "the line carries nothing")
+        self.ends.setdefault(place, "the line is down")
+
     def _used(self, a: int, vc: int) -> int:
         t = self.state.sender[a, vc]
         return (int(t.consumed) - int(t.freed)) & _CREDIT_MASK
 
     def _link_waits(self, a: int, waiter: str, size_bytes: int) -> None:
-        t = self.state.llr_tx[a]
+        t, link = self.state.llr_tx[a], self.state.link[a]
         name = self.link_end(a)
+        if link.pcs_since_ps >= 0:
+            self._line_waits(a, waiter)
+            return
+        action = {TxState.INIT: link.init_action, TxState.FLUSH: link.flush_action}.get(TxState(int(t.state)), FrameAction.BLOCK)
+        if action != FrameAction.BLOCK:
+            return
         if t.state == TxState.ADVANCE:
             out = (int(t.next_seq) - int(t.una_seq)) & ((1 << 20) - 1)
             if out + 1 <= t.frames_max and int(t.bytes_out) + size_bytes <= t.bytes_max:
@@ -245,6 +288,14 @@ class _Scan:
             text = f"{len(copies)} frames with {credits} credits have not got through"
             self.add(name, self.link_end(p), WaitReason.REPLAY, text, credits)
             self.ends.setdefault(self.link_end(p), self._link_text(p))
+        if self.undrained.get((q, vc)):
+            frames = self.undrained[q, vc]
+            known += sum(int(self.state.frame.credits[i]) for i in frames)
+            place = f"{node_name(self.fabric, int(self.state.port.node[q]))} receiver"
+            self.add(name, place, WaitReason.RECEIVER, f"{len(frames)} frames are not taken out of it", len(frames))
+            self.ends[place] = "takes nothing out of its receive buffer"
+        if self.k.pfc:
+            return
         missing = self._used(p, vc) - known
         if missing > 0 or not known:
             place = f"{name}: lost credits"
