@@ -37,3 +37,27 @@ def test_a_standstill_prints_who_waits_for_whom(
     told = json.loads(capsys.readouterr().out)
     assert told["status"] == "no_progress"
     assert told["wait_for"]["edges"] and told["wait_for"]["cycle"] == [] and told["wait_for"]["roots"]
+
+
+LOOP = """
+scalefab: 1
+name: loop
+fabric:
+  gpus: {preset: ethlink-gpu-1x800g, count: 4, buffer: 8KiB, response_queue: 2KiB}
+  switches: {preset: ethx-switch-51.2t, planes: 1, buffer: 8KiB}
+  vc_map: one
+workload:
+  - permutation: {operation: load, bytes: 64KiB, transaction: 256B, shift: 1}
+"""
+
+
+def test_request_loops_on_one_vc_print_their_cycle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(LOOP)
+    assert run_app(["run", "loop.yaml", "--quiet"]) == ExitCode.NO_PROGRESS
+    out = capsys.readouterr().out
+    assert "Smallest cycle of the wait-for graph" in out
+    assert "response queue waits for" in out and "credits, " in out
+    assert run_app(["run", "loop.yaml", "--quiet", "--set", "fabric.vc_map=profile"]) == ExitCode.OK

@@ -5,16 +5,29 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import bare
 
+from scalefab.fabric.build import build_fabric
+from scalefab.fabric.faultspec import Fault, FaultKind
+from scalefab.scenario.scenario import Scenario
 from scalefab.simulator.result import Status
 from scalefab.simulator.run import simulate
 from scalefab.simulator.waits import EDGES_MAX, Wait, WaitReason, make_waits, smallest_cycle
 
 Pairs = list[tuple[int, int]]
+
+
+def without_llr(scenario: Scenario) -> Scenario:
+    """No retry, and no CC_UPDATE that gives credits of lost frames back: what a scenario file refuses together with errors."""
+    spec = scenario.fabric_spec
+    link = replace(spec.link, llr=replace(spec.link.llr, on=False), cbfc=replace(spec.link.cbfc, cc_interval_ps=0))
+    spec = replace(spec, link=link)
+    return replace(scenario, fabric_spec=spec, fabric=build_fabric(spec))
 
 
 def edges_of(pairs: Pairs) -> list[Wait]:
@@ -65,6 +78,46 @@ def test_a_link_that_gave_up_is_the_root() -> None:
     assert result.waits.cycle == ()
     assert "in FLUSH, given up 1 time after 3 replays" in result.waits.roots[0].text
     assert any(edge.reason is WaitReason.LINK_DOWN for edge in result.waits.edges)
+    assert not any("defect" in root.text for root in result.waits.roots)
+
+
+@pytest.mark.parametrize("window", [4, 1024])
+def test_frames_lost_without_llr_are_named(window: int) -> None:
+    """Nobody sends them again: sessions wait for acknowledgements of frames that are nowhere."""
+    overrides = ("fabric.fec=none", "fabric.ber=1e-6", f"run.window={window}")
+    result = simulate(without_llr(bare("all_to_all: {bytes_per_pair: 256KiB}", *overrides, gpus=4)))
+    assert result.status is Status.NO_PROGRESS and result.waits is not None
+    assert result.waits.cycle == () and result.waits.roots
+    lost = [edge for edge in result.waits.edges if edge.reason is WaitReason.LOST_FRAME]
+    assert lost and all("PSN" in edge.text for edge in lost)
+    if window == 4:
+        assert any(edge.reason is WaitReason.WINDOW for edge in result.waits.edges)
+
+
+def test_credits_that_no_frame_holds_are_named() -> None:
+    """Without LLR, and without CC_UPDATE to repair it, lost frames keep their credits."""
+    overrides = ("fabric.fec=none", "fabric.ber=3e-6", "fabric.gpus.buffer=8KiB", "fabric.switches.buffer=8KiB")
+    result = simulate(without_llr(bare("all_to_all: {bytes_per_pair: 1MiB}", *overrides, gpus=4)))
+    assert result.status is Status.NO_PROGRESS and result.waits is not None
+    lost = [edge for edge in result.waits.edges if edge.reason is WaitReason.LOST_CREDIT]
+    assert lost and all(0 < edge.needed <= 128 for edge in lost)
+    assert not any("defect" in root.text for root in result.waits.roots)
+
+
+def test_a_receiver_that_takes_nothing_is_the_root() -> None:
+    scenario = bare("incast: {bytes: 1MiB, dst: 0}", gpus=4)
+    result = simulate(replace(scenario, faults=(Fault(0, 0, FaultKind.DRAIN, 0, -1),)))
+    assert result.status is Status.NO_PROGRESS and result.waits is not None and result.waits.cycle == ()
+    assert result.waits.roots[0].place == "GPU 0 receiver"
+    assert any(edge.reason is WaitReason.RECEIVER for edge in result.waits.edges)
+    assert not any("defect" in root.text for root in result.waits.roots)
+
+
+def test_a_link_that_never_comes_back_is_the_root() -> None:
+    scenario = bare("all_to_all: {bytes_per_pair: 256KiB}", gpus=4)
+    result = simulate(replace(scenario, faults=(Fault(2_000_000, 1, FaultKind.LINK_DOWN),)))
+    assert result.status is Status.NO_PROGRESS and result.waits is not None
+    assert result.waits.roots and "GPU 1" in result.waits.roots[0].place
     assert not any("defect" in root.text for root in result.waits.roots)
 
 

@@ -1,8 +1,8 @@
 """PFC at a port (`protocol.pfc`): occupancy of receive buffers, PAUSE frames on the line, senders that stand still, a VC each.
 
-A frame is judged by the buffer when its last byte is there (ARRIVE) and counted until its last byte has left (FREE, an event with
-PFC). A PAUSE is a MAC control frame of 64 B that names all VCs that are due: it goes at the next frame boundary, before replays and
-new frames, takes no credit and no LLR sequence, and is consumed at the port. It may be lost like any frame; it is told again.
+A frame is judged by the buffer when its last byte is there (ARRIVE) and counted until its last byte has left (FREE). A PAUSE is a
+MAC frame of 64 B that names all VCs that are due: it goes at the next frame boundary, before replays and new frames, takes
+no credit and no LLR sequence, and is consumed at the port. It may be lost like any frame; it is told again.
 
 Timers (a pause to be told again, a pause that runs out) are background: they alone are no progress.
 """

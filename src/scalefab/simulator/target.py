@@ -304,7 +304,7 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
 def on_take(S: State, a: int, now_ps: int) -> None:
     """A frame that waited in the receive buffer of port ``a`` may have room for its responses now; then perhaps the next one."""
     S.responses[a].waking = 0
-    S.kernel[0].moved_ps = now_ps
+    note_move(S, now_ps)
     vc = next_held(S, a)
     if vc >= 0:
         take(S, a, pop_held(S, a, vc), now_ps)

@@ -29,7 +29,8 @@ import numpy as np
 
 from ..fabric.arrays import Fabric
 from ..protocol.cbfc import COUNTER_BITS
-from ..protocol.llr import FrameAction, TxState
+from ..protocol.limits import FrameAction
+from ..protocol.llr import TxState
 from ..protocol.operations import VC_CONTROL, VC_RESPONSE
 from ..protocol.reliability import PSN_BITS
 from ..units import format_size
@@ -225,7 +226,8 @@ class _Scan:
         r = self.state.pause_rx[q, vc]
         if self.state.pause_tx.until_ps[a, vc] > self.state.port.blocked_ps[a] or r.paused:
             left = int(r.buffer_bytes) - int(r.occupancy_bytes)
-            text = f"is paused: {int(r.occupancy_bytes)} B are in the buffer, XON at {int(r.xon_bytes)} B, XOFF at {int(r.xoff_bytes)} B"
+            text = f"is paused, {int(r.occupancy_bytes)} B of {int(r.buffer_bytes)} B are full, "
+            text += f"XON at {int(r.xon_bytes)} B, XOFF at {int(r.xoff_bytes)} B"
             self.add(name, self.buffer(q, vc), WaitReason.PAUSE, text, -1, left, int(r.buffer_bytes))
             blocked.add((q, vc))
 
@@ -289,10 +291,10 @@ class _Scan:
             self.add(name, self.link_end(p), WaitReason.REPLAY, text, credits)
             self.ends.setdefault(self.link_end(p), self._link_text(p))
         if self.undrained.get((q, vc)):
-            frames = self.undrained[q, vc]
-            known += sum(int(self.state.frame.credits[i]) for i in frames)
+            left = self.undrained[q, vc]
+            known += sum(int(self.state.frame.credits[i]) for i in left)
             place = f"{node_name(self.fabric, int(self.state.port.node[q]))} receiver"
-            self.add(name, place, WaitReason.RECEIVER, f"{len(frames)} frames are not taken out of it", len(frames))
+            self.add(name, place, WaitReason.RECEIVER, f"{len(left)} frames are not taken out of it", len(left))
             self.ends[place] = "takes nothing out of its receive buffer"
         if self.k.pfc:
             return
