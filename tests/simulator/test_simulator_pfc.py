@@ -55,16 +55,14 @@ def test_too_little_headroom_loses_frames() -> None:
     overrides = ("fabric.cables.delay=500ns", "fabric.switches.buffer=192KiB", "fabric.gpus.buffer=192KiB")
     late = replace(PFC, pfc=PfcSpec(xoff_bytes=(192 << 10) - 20_000))
     result = run(INCAST, late, *overrides, gpus=8)
-    assert result.status is Status.NO_PROGRESS and result.lost_frames > 0
+    assert result.status is Status.DONE and result.lost_frames == 0 and result.rh_replays > 0  # RH sends them again
     assert any("found no room" in note for note in result.notes)
-    assert result.waits is not None
-    assert any(edge.reason is WaitReason.LOST_FRAME for edge in result.waits.edges)
 
 
 def test_without_flow_control_frames_without_room_are_dropped() -> None:
     link = LinkSpec(flow_control=FlowControl.NONE)
     full = run(INCAST, link, "fabric.switches.buffer=64KiB", gpus=8)
-    assert full.status is Status.NO_PROGRESS and full.lost_frames > 0
+    assert full.status is Status.DONE and full.lost_frames == 0 and full.rh_replays > 0
     assert any("found no room" in note for note in full.notes)
     ample = run("all_to_all: {bytes_per_pair: 64KiB}", link, gpus=4)
     assert ample.status is Status.DONE and ample.lost_frames == 0

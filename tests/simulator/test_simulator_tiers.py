@@ -117,7 +117,8 @@ def test_links_that_the_rule_uses_unevenly_are_the_limit() -> None:
     verdict = judge(result)
     assert verdict.limit.cause is Cause.DOWN_LINK and verdict.bound_fraction < 0.6
     assert verdict.limit.text.startswith("spine down-links: plane 0 spine 1 -> leaf ")
-    assert "carries 2.5x the mean of its kind" in verdict.limit.text
+    assert "carries 2.6x the mean of its kind" in verdict.limit.text
+    assert result.rh_replays > 0  # so uneven that RH's timer expires in the queue of the one link
     assert verdict.suggestion.settings == ("fabric.spine.count=8",)
     even = run("all_to_all: {bytes_per_pair: 256KiB}", *verdict.suggestion.settings, **holes)
     assert judge(even).bound_fraction > 0.9

@@ -32,12 +32,14 @@ from .records import (
     PCS_TIMER,
     POOL_MARGIN,
     RELEASE,
+    RETRY_TIMER,
     SERVE_READ,
     SLOT,
     START,
     TAKE,
     State,
 )
+from .retransmit import on_retry_timer
 from .retry import link_up, on_handshake, on_init_timer
 from .source import on_slot
 from .switch import on_egress
@@ -116,7 +118,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
                 return 3, k.now_ps, events
         if events >= max_events:
             return 2, k.now_ps, events
-        if k.events_left < margin + k.dormant or k.frames_left < 4 or k.runs_left < margin or k.replies_left < margin:
+        if k.events_left < margin + k.dormant or k.frames_left < 8 or k.runs_left < margin or k.replies_left < margin:
             return 4, k.now_ps, events
         i = first(S)
         e = S.event[i]
@@ -173,6 +175,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_handshake(S, a, b, t_ps)
         elif kind == PCS_TIMER:
             on_pcs_timer(S, a, t_ps)
+        elif kind == RETRY_TIMER:
+            on_retry_timer(S, a, t_ps)
         elif kind == DRAINED:
             on_drained(S, a, b, t_ps)
         elif kind == START:

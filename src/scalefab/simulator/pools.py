@@ -27,6 +27,10 @@ def new_frame(S: State, s: int, kind: int, start_ps: int) -> int:
     f.answer = 0
     f.poisoned = 0
     f.drained = 0
+    f.nack = 0
+    f.again = 0
+    f.again_ps = 0
+    f.path = S.session[s].path if s >= 0 else 0
     f.session = s
     f.payload_bytes = 0
     f.ack_session = -1

@@ -9,7 +9,7 @@ from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.multipath import sprayed_next
 from ..protocol.operations import GAP_BYTES
-from .records import State
+from .records import CONTROL, State
 
 _M32 = 0xFFFFFFFF
 
@@ -36,7 +36,7 @@ def record_sample(S: State, f: Any, executed_ps: int) -> None:
     row.src = f.src
     row.dst = f.dst
     row.vc = S.session[f.session].vc
-    row.path = S.session[f.session].path
+    row.path = f.path
     row.answer = f.answer
     row.psn = f.psn
     row.size_bytes = f.size_bytes
@@ -57,7 +57,7 @@ def record_frame(S: State, f: Any) -> None:
     f.trace_row = -1
     number = k.numbered
     k.numbered += 1
-    if k.traced >= k.trace_room:
+    if k.traced >= k.trace_room or f.kind == CONTROL or f.nack:
         return
     if k.traced_runs + runs_of(S, f) > len(S.traced_run):
         k.trace_room = k.traced  # the list of runs is full: a frame is kept whole or not at all

@@ -22,14 +22,14 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
-PAUSE, PAUSE_TIMER, PAUSE_END = range(18, 21)
+PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER = range(18, 22)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
 POOL_MARGIN = 1024
 
-# Frame kinds; RAW = any Ethernet frame of a scripted port, CC = CC_UPDATE
-DATA, ACK, RAW, CC = range(4)
+# Frame kinds; ACK: or NACK; RAW = any Ethernet frame of a scripted port; CC = CC_UPDATE; CONTROL = RH op 3
+DATA, ACK, RAW, CC, CONTROL = range(5)
 
 NEVER_PS = 1 << 62
 
@@ -47,10 +47,13 @@ FRAME = np.dtype(
         ("vc", _i2),
         ("answer", _i2),  # 1 = carries responses
         ("poisoned", _i2),  # 1 = its FCS is the complement of the right one
+        ("nack", _i2),  # ACK: 1 = NACK
+        ("again", _i2),  # 1 = RH sends it again
         ("drained", _i2),  # 1 = a slow receiver has taken it out of the buffer
         ("size_bytes", _i4),  # OEFH .. FCS
         ("payload_bytes", _i4),
         ("session", _i4),
+        ("path", _i4),  # path index that it takes
         ("psn", _i4),
         ("ack_session", _i4),  # whose frames ack_psn acknowledges, -1
         ("ack_psn", _i4),
@@ -66,6 +69,7 @@ FRAME = np.dtype(
         ("window_ps", _i8),
         ("arbiter_ps", _i8),
         ("hold_ps", _i8),  # waited in switches for credits
+        ("again_ps", _i8),  # from its first time on the source's line to the time that got through, less link replays
         ("replay_ps", _i8),  # between the first time on a line and the time that got through
         ("trace_row", _i4),  # its row in the trace, -1
     ],
@@ -148,6 +152,8 @@ PORT = np.dtype(
         # endpoint
         ("control_head", _i4),  # sessions that owe an ACK
         ("control_tail", _i4),
+        ("ctl_head", _i4),  # NACK and CONTROL frames, by time
+        ("ctl_tail", _i4),
         ("pending_head", _i4),  # answers, by time
         ("pending_tail", _i4),
         ("parked", _i4),  # sessions whose window is full
@@ -345,6 +351,23 @@ RESPONSES = np.dtype(
 )
 """The response queue of an endpoint port (`simulator.responses`)."""
 
+KEEP = np.dtype(
+    [
+        ("head", _i4),  # frames that are not acknowledged, oldest first
+        ("tail", _i4),
+        ("again", _i4),  # the one that was sent again last
+        ("timer_set", _i4),  # 1 = an event watches the retry timer
+        ("asked", _i4),  # control frames of it that wait to leave, bit = Control
+    ],
+    align=True,
+)
+"""What a sequence space keeps until it is acknowledged."""
+
+CTL = np.dtype(
+    [("what", _i4), ("session", _i4), ("next", _i4), ("psn", _i4), ("nonce", _i4), ("path", _i4), ("ready_ps", _i8)], align=True
+)
+"""A frame of VC 3 that waits to leave: NACK, or CONTROL."""
+
 CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
 
 COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
@@ -367,6 +390,7 @@ KERNEL = np.dtype(
         ("window", _i4),
         ("ack_every", _i4),
         ("service", _i4),
+        ("rh", _i4),  # 1 = frames may be lost: RH keeps copies and runs its timers
         ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)
         ("credit_bytes", _i4),
         ("overhead_bytes", _i4),
@@ -404,6 +428,8 @@ KERNEL = np.dtype(
         ("reply_free", _i4),
         ("reply_top", _i4),
         ("replies_left", _i4),
+        ("ctl_free", _i4),
+        ("ctl_top", _i4),
         # releases by start time
         ("release_at", _i4),
         ("fault_at", _i4),
@@ -431,6 +457,11 @@ KERNEL = np.dtype(
         ("frame_ps", _i8),
         ("done", _i8),
         ("lost", _i8),  # frames that will never arrive
+        ("late", _i8),  # ACKs that came after RH's timer would have expired, while no copies are kept
+        ("resent", _i8),  # frames that RH sent again
+        ("nacks", _i8),
+        ("control_frames", _i8),
+        ("path_errors", _i8),
         ("completion_ps", _i8),
     ],
     align=True,
@@ -481,6 +512,10 @@ class State(NamedTuple):
     run: Any  # RUN[pool]
     reply: Any  # REPLY[pool]
     session: Any  # reliability.SESSION[sessions]
+    retry: Any  # rh_sender.RETRY[sessions]
+    repair: Any  # rh_receiver.REPAIR[sessions], [1] where nothing is kept
+    keep: Any  # KEEP[sessions], [1]
+    ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]
     twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
     share: Any  # SHARE[shares]

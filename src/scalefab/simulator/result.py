@@ -51,6 +51,7 @@ class Stage(IntEnum):
     MEMORY = 11  #: target memory latency
     LINK_REPLAY = 12  #: lost or corrupted on a link and sent again by LLR
     RESPONSE_ROOM = 13  #: waited in the receive buffer of the target for room in its response queue
+    RH_REPLAY = 14  #: lost on the way and sent again end to end, by RH
 
 
 STAGE_LABELS = {
@@ -68,6 +69,7 @@ STAGE_LABELS = {
     Stage.MEMORY: "target memory latency",
     Stage.LINK_REPLAY: "link replay (LLR)",
     Stage.RESPONSE_ROOM: "response queue full",
+    Stage.RH_REPLAY: "end-to-end replay (RH)",
 }
 
 
@@ -121,6 +123,8 @@ class Result:
     wire_bytes
         Line bytes of the data frames sent, preamble and gap included, on their first link. ACK frames and ordered sets stand in
         ``ports.wire_bytes`` beside them.
+    rh_replays, rh_nacks, rh_path_errors
+        Frames that RH sent again end to end, NACK frames, paths that were given up.
     operations_done
         Operations that finished; equal to len(graph) when status is DONE.
     waits
@@ -155,6 +159,9 @@ class Result:
     compile_s: float
     peak_MB: float
     notes: tuple[str, ...] = ()
+    rh_replays: int = 0
+    rh_nacks: int = 0
+    rh_path_errors: int = 0
     trace: Trace | None = None
     waits: Waits | None = None
     manifest: dict[str, Any] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from ..fabric.arrays import Fabric
 from ..fabric.faultspec import Fault
 from ..fabric.linkspec import LinkSpec, VcMap
 from ..fabric.spec import NodeKind
+from ..protocol import rh_sender
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.reliability import SESSION
+from ..protocol.rh_receiver import REPAIR
 from ..protocol.tiers import sprayed_place
 from ..protocol.vcmap import VCS_MAX
 from ..scenario.scenario import RunOptions
@@ -24,6 +27,7 @@ from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
 from .calendar import BUCKETS
+from .control import Control
 from .linksetup import make_links
 from .rawflow import RAW_FLOW
 from .records import POOL_MARGIN, zeros
@@ -46,6 +50,13 @@ def page_hashes(addresses: I8, dst: I8) -> I8:
     x = (addresses.astype(np.uint64) >> np.uint64(PAGE_BITS)) ^ (dst.astype(np.uint64) << np.uint64(45))
     with np.errstate(over="ignore"):
         return ((x * _GOLDEN) >> np.uint64(48)).astype(np.int64)
+
+
+class Kept(IntEnum):
+    """Whether RH keeps copies and runs its timers."""
+
+    WHERE_LOST = 0  #: only where frames can be lost; else a late ACK is noticed (`records.KERNEL.late`)
+    ALWAYS = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,6 +295,8 @@ def _ports(fabric: Fabric) -> Any:
         "holder_head",
         "control_head",
         "control_tail",
+        "ctl_head",
+        "ctl_tail",
         "nack_due_ps",
         "reack_due_ps",
         "nack_arrives_ps",
@@ -313,6 +326,7 @@ def make_state(
     horizon_ps: int,
     table: Sequence[Fault] = (),
     links: Sequence[LinkSpec] | None = None,
+    kept: Kept = Kept.WHERE_LOST,
 ) -> rec.State:
     """Build the kernel's arrays for one run.
 
@@ -326,6 +340,8 @@ def make_state(
         Faults in order of time.
     links
         What each port is told; None = the same for all, `FabricSpec.link`.
+    kept
+        Whether RH keeps copies of frames.
     """
     spec = fabric.spec
     links = links if links is not None else (spec.link,) * fabric.ports
@@ -360,6 +376,13 @@ def make_state(
     made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
     vcs = made.switches["vcs"]
 
+    retry = zeros(max(1, len(session)), rh_sender.RETRY)
+    retry.srtt_ps = rh_sender.first_srtt_ps(fabric.endpoints, spec.frame_max, spec.endpoints.port_rate_bps)
+    lossy = any(made.switches[name] for name in ("lossy", "careful", "mixed")) or kept is Kept.ALWAYS
+    spaces = max(1, len(session)) if lossy else 1
+    keep = zeros(spaces, rec.KEEP)
+    keep.head = keep.tail = keep.again = -1
+
     op = _operations(graph, units, parts, shares)
     begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
     roots = np.flatnonzero(graph.waits == 0)
@@ -383,8 +406,9 @@ def make_state(
     k.quantum_bytes, k.bins = spec.frame_max + WIRE_EXTRA_BYTES, LOAD_BINS
     for name, value in made.switches.items():
         k[name] = value
+    k.rh = int(lossy)
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
-    k.event_free = k.frame_free = k.run_free = k.reply_free = -1
+    k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
     k.dormant = dormant
     expected = int(units.sum())
@@ -420,6 +444,10 @@ def make_state(
         run=zeros(SMALL_POOL, rec.RUN),
         reply=zeros(SMALL_POOL, rec.REPLY),
         session=session,
+        retry=retry,
+        repair=zeros(spaces, REPAIR),
+        keep=keep,
+        ctl=zeros(spaces * len(Control) if lossy else 1, rec.CTL),
         flow=flow,
         twin=sessions.twin,
         share=share,

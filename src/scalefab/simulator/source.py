@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled
-from ..protocol import cbfc, switching
+from ..protocol import cbfc, rh_sender, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
+from .control import send_control
 from .credits import may_charge
+from .kept import clone, copy_to_resend, is_resending, keep
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import sleep
 from .packing import compose
@@ -18,7 +20,8 @@ from .ports import block, credit_mark, kick, window_mark
 from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_WINDOW, PARKED, State
 from .responses import wake_held
-from .target import enter_ring
+from .retransmit import arm_retry
+from .rings import enter_ring
 
 
 @compiled
@@ -53,8 +56,10 @@ def next_session(S: State, a: int, vc: int) -> int:
         if s < 0:
             return -1
         flow = S.flow[s]
+        if is_resending(S, s):
+            return s
         if has_work(S, flow):
-            if rh.in_flight(S.session[s], PSN_BITS) < k.window:
+            if rh.in_flight(S.session[s], PSN_BITS) < k.window and S.session[s].state == rh.SPACE_OPEN:
                 return s
             leave_ring(S, a, vc, flow)
             flow.place = PARKED
@@ -157,6 +162,9 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     port = S.port[a]
     session = S.session[s]
     flow = S.flow[s]
+    if is_resending(S, s):
+        resend(S, a, vc, s, start_ps)
+        return
     i = new_frame(S, s, DATA, start_ps)
     f = S.frame[i]
     body = compose(S, s, i)
@@ -167,13 +175,11 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     f.credits = credits
     f.credit_ps = port.credit_wait_ps - f.credit_ps
     f.window_ps = port.window_wait_ps - f.window_ps
-    f.psn = rh.on_send(session, PSN_BITS)
-    for other in range(3):  # an ACK due to this destination on this path rides along
-        t = S.twin[s, other]
-        if t >= 0 and S.session[t].unacked > 0:
-            f.ack_session = t
-            f.ack_psn = rh.on_ack_sent(S.session[t], PSN_BITS)
-            break
+    f.psn = rh_sender.on_send(session, PSN_BITS, start_ps)
+    if k.rh:
+        keep(S, i)
+        arm_retry(S, s)
+    ride_along(S, s, f)
     k.sent += 1
     k.wire_bytes += f.size_bytes + ops.WIRE_EXTRA_BYTES
     record_frame(S, f)
@@ -189,6 +195,47 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
 
 
 @compiled
+def ride_along(S: State, s: int, f: Any) -> None:
+    """Let an ACK that is due to the destination on this path, of any VC, ride on DATA frame ``f``."""
+    for other in range(3):
+        t = S.twin[s, other]
+        if t >= 0 and S.session[t].unacked > 0:
+            f.ack_session = t
+            f.ack_psn = rh.on_ack_sent(S.session[t], PSN_BITS)
+            return
+
+
+@compiled
+def resend(S: State, a: int, vc: int, s: int, start_ps: int) -> None:
+    """Send the next frame of session ``s`` again, end to end."""
+    k = S.kernel[0]
+    session = S.session[s]
+    kept = copy_to_resend(S, s)
+    rh_sender.next_resend(session, S.retry[s], PSN_BITS, start_ps)
+    S.keep[s].again = kept
+    i = clone(S, kept, S.frame[kept].start_ps)
+    f = S.frame[i]
+    f.again = 1
+    f.again_ps = start_ps - f.start_ps
+    ride_along(S, s, f)
+    k.resent += 1
+    record_frame(S, f)
+    S.deficit[a, vc] -= f.size_bytes + ops.WIRE_EXTRA_BYTES
+    S.burst[a, vc] += 1
+    if S.burst[a, vc] >= k.service:
+        rotate(S, a, vc, s)
+    transmit(S, a, i, start_ps)
+
+
+@compiled
+def next_size(S: State, s: int) -> int:
+    """Return the size of the frame that session ``s`` sends next."""
+    if is_resending(S, s):
+        return S.frame[copy_to_resend(S, s)].size_bytes
+    return ops.frame_bytes(compose(S, s, -1))
+
+
+@compiled
 def on_slot(S: State, a: int, now_ps: int) -> None:
     """Endpoint port ``a`` looks at its work."""
     k = S.kernel[0]
@@ -201,14 +248,18 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         return
     short_of_credit = False
     held_by_llr = False
+    control = port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps <= now_ps
     s = head_control(S, a, now_ps)
-    if s >= 0:
+    if s >= 0 or control:
         n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
         S.wanted[a, ops.VC_CONTROL] = n
         if not may_transmit(S, a, ops.ACK_FRAME_BYTES, ops.VC_CONTROL):
             held_by_llr = True
         elif may_charge(S, a, ops.VC_CONTROL, n):
-            send_ack(S, a, s, start_ps)
+            if control:
+                send_control(S, a, start_ps)
+            else:
+                send_ack(S, a, s, start_ps)
             kick(S, a, port.free_ps)
             return
         else:
@@ -226,7 +277,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         s = next_session(S, a, vc)
         if s < 0:
             continue
-        size = ops.frame_bytes(compose(S, s, -1))
+        size = next_size(S, s)
         n = cbfc.credits_needed(size, k.overhead_bytes, k.credit_bytes)
         if not may_transmit(S, a, size, line_vc(k, vc)):
             held_by_llr = True
@@ -263,5 +314,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         block(port, ON_WINDOW, now_ps)
     if port.control_head >= 0 and S.flow[port.control_head].control_ps > now_ps:
         kick(S, a, S.flow[port.control_head].control_ps)
+    if port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps > now_ps:
+        kick(S, a, S.ctl[port.ctl_head].ready_ps)
     if port.pending_head >= 0:
         kick(S, a, S.reply[port.pending_head].ready_ps)

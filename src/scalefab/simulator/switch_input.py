@@ -18,7 +18,7 @@ def output_port(S: State, at: int, f: Any) -> int:
     """Look up: the port attached to the destination's port of the frame's path, or the way there over a spine."""
     if f.kind == RAW:  # testers have one port each
         return S.port[S.node[f.dst].first_port].peer
-    path = S.session[f.session].path
+    path = f.path
     ids = S.kernel[0].uplinks
     attached = S.port[S.node[f.dst].first_port + path // ids].peer
     there = S.port[attached].node

@@ -7,35 +7,21 @@ from typing import Any
 from ..compiled import compiled
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
+from ..protocol import rh_receiver
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .ccupdate import CREDIT_FIELD_BITS, note_move
+from .control import ACK_NOW, ACK_REQ, NACK, OWN_PATH, post
 from .drain import is_drained
 from .ordered_sets import free_buffer
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
 from .rawend import deliver_raw
 from .recorder import record_sample
-from .records import ACK, ACK_TIMER, ACTIVATE, FREE, IN_RING, NOWHERE, PARKED, RAW, SERVE_READ, State
+from .records import ACK_TIMER, ACTIVATE, CONTROL, DATA, FREE, NOWHERE, RAW, SERVE_READ, State
 from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
-
-
-@compiled
-def enter_ring(S: State, s: int) -> None:
-    """Put session ``s`` at the end of its port's ring of sessions that have something to send."""
-    session = S.session[s]
-    flow = S.flow[s]
-    a = session.port
-    vc = session.vc
-    flow.place = IN_RING
-    flow.ring_next = -1
-    tail = S.ring_tail[a, vc] - 1
-    if S.ring_head[a, vc] == 0:
-        S.ring_head[a, vc] = s + 1
-        S.burst[a, vc] = 0
-    else:
-        S.flow[tail].ring_next = s
-    S.ring_tail[a, vc] = s + 1
+from .retransmit import take_ack
+from .rings import enter_ring
 
 
 @compiled
@@ -85,17 +71,6 @@ def on_ack_timer(S: State, s: int, now_ps: int) -> None:
     else:
         flow.in_timer = 1
         push(S, deadline_ps, ACK_TIMER, s, 0)
-
-
-@compiled
-def take_ack(S: State, s: int, ack_psn: int, now_ps: int) -> None:
-    """The sender of session ``s`` learns of an acknowledgement; a parked session goes on."""
-    freed = rh.on_ack(S.session[s], ack_psn, PSN_BITS)
-    if freed > 0 and S.flow[s].place == PARKED:
-        a = S.session[s].port
-        S.port[a].parked -= 1
-        enter_ring(S, s)
-        kick(S, a, now_ps if now_ps > S.port[a].free_ps else S.port[a].free_ps)
 
 
 @compiled
@@ -269,6 +244,24 @@ def run_bytes(S: State, op: int, first: int, count: int) -> int:
 
 
 @compiled
+def judge(S: State, s: int, psn: int, now_ps: int) -> int:
+    """Let RH's receiver judge a DATA frame: `rh_receiver.Taken`."""
+    if S.kernel[0].rh == 0:
+        return rh.on_data(S.session[s], psn, PSN_BITS, now_ps)
+    verdict = rh_receiver.on_data(S.session[s], S.repair[s], psn, PSN_BITS, now_ps)
+    if verdict == rh_receiver.GAP_NACK:
+        post(S, s, NACK, OWN_PATH, 0, 0, now_ps)
+    return verdict
+
+
+@compiled
+def on_control(S: State, f: Any, now_ps: int) -> None:
+    """Take a CONTROL frame."""
+    if f.stride == ACK_REQ:
+        post(S, f.session, ACK_NOW, OWN_PATH, 0, 0, now_ps)
+
+
+@compiled
 def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
     k = S.kernel[0]
@@ -284,17 +277,21 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         return
     note_move(S, now_ps)
     if f.ack_session >= 0:
-        take_ack(S, f.ack_session, f.ack_psn, now_ps)
-    if f.kind == ACK:
+        take_ack(S, f.ack_session, f.ack_psn, f.nack, now_ps)
+    if f.kind != DATA:
+        if f.kind == CONTROL:
+            on_control(S, f, now_ps)
         free_buffer(S, a, f.vc, f.credits, now_ps)
         release_frame(S, i)
         return
     s = f.session
-    if rh.on_data(S.session[s], f.psn, PSN_BITS, now_ps) != rh.ACCEPT:
+    verdict = judge(S, s, f.psn, now_ps)
+    if verdict == rh.ACCEPT or verdict == rh.DUPLICATE:
+        note_unacked(S, s, now_ps)
+    if verdict != rh.ACCEPT:
         free_buffer(S, a, f.vc, f.credits, now_ps)
         release_frame(S, i)
         return
-    note_unacked(S, s, now_ps)
     f.stage_ps = now_ps
     if not must_wait(S, a, i):
         take(S, a, i, now_ps)
@@ -352,7 +349,9 @@ def account(S: State, f: Any, taken_ps: int, begin_ps: int, visible_ps: int) -> 
     node_dst = S.node[f.dst]
     stage = S.stage_ps
     queue = f.start_ps - f.ready_ps - node_src.tx_ps - f.window_ps - f.credit_ps
-    flight = f.stage_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - f.replay_ps - node_dst.rx_ps
+    flight = (
+        f.stage_ps - f.start_ps - f.cable_ps - f.lookup_ps - f.arbiter_ps - f.hold_ps - f.replay_ps - f.again_ps - node_dst.rx_ps
+    )
     stage[0] += node_src.tx_ps
     stage[1] += queue
     stage[2] += f.window_ps
@@ -367,6 +366,7 @@ def account(S: State, f: Any, taken_ps: int, begin_ps: int, visible_ps: int) -> 
     stage[11] += visible_ps - begin_ps
     stage[12] += f.replay_ps
     stage[13] += taken_ps - f.stage_ps
+    stage[14] += f.again_ps
     S.kernel[0].frame_ps += visible_ps - f.ready_ps
     S.latency[latency_bin(visible_ps - f.start_ps)] += 1
 
