@@ -57,6 +57,8 @@ class Sender:
         if self.timed in gone:
             self.srtt_ps += (now_ps - BEGUN_PS - self.srtt_ps) >> 3
             self.timed = -1
+        elif self.timed >= 0 and gone and now_ps - BEGUN_PS > self.srtt_ps:
+            self.srtt_ps += (now_ps - BEGUN_PS - self.srtt_ps) >> 3
         self.timer_ps = now_ps
         self.tries = self.expiries = 0
         self.heard = False

@@ -19,7 +19,7 @@ rto = min(base x 2^expiries, max(204.8 us, 8 srtt)), base = max(25.6 us, 4 srtt)
 frame's departure to its ack, of frames sent once only (Karn). At first srtt = max(6.4 us, endpoints x frame_max / port rate / 2).
 
 What the profile leaves open (`own`, docs/decisions/0014): one frame at a time is timed for srtt, so no frame carries a time of
-its own; the timer counts from the last expiry too, so that a resend which waits for a port does not expire again at once; the
+its own, and each ACK before its own tells that its round trip is longer than what has passed; the timer counts from the last expiry too, so that a resend which waits for a port does not expire again at once; the
 NACK guard takes the time of the last resend that began at una or before it.
 
 Frames that have been sent more than once are always the first ones from una on (go-back-N resends from there), so their number
@@ -166,9 +166,13 @@ def on_ack(s: Any, r: Any, ack_psn: int, bits: int, now_ps: int) -> int:
         s.trouble = 1
         return freed
     s.timer_ps = now_ps
-    if s.timed != 0 and ((ack_psn - s.timed_psn) & ((1 << bits) - 1)) < freed:
-        s.timed = 0
-        r.srtt_ps += (now_ps - s.timed_ps - r.srtt_ps) >> 3
+    if s.timed != 0:
+        passed_ps = now_ps - s.timed_ps
+        if ((ack_psn - s.timed_psn) & ((1 << bits) - 1)) < freed:
+            s.timed = 0
+            r.srtt_ps += (passed_ps - r.srtt_ps) >> 3
+        elif passed_ps > r.srtt_ps:  # not yet acknowledged: its round trip is longer than that
+            r.srtt_ps += (passed_ps - r.srtt_ps) >> 3
     if s.trouble != 0:
         r.tries = 0
         r.expiries = 0

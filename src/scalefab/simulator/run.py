@@ -272,12 +272,8 @@ def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
         notes.append(UNTIL_NOTE)
     given_up = int(run.state.llr_tx.flushes.sum())
     if given_up:
-        notes.append(
-            f"LLR gave up {given_up} times (FLUSH); what it dropped was left to RH's end-to-end replay"
-        )
+        notes.append(f"LLR gave up {given_up} times (FLUSH); what it dropped was left to RH's end-to-end replay")
     no_room = int(run.state.link.no_room.sum())
     if no_room:
-        notes.append(
-            f"{no_room} frames found no room in receive buffers and were dropped; RH sent them again end to end"
-        )
+        notes.append(f"{no_room} frames found no room in receive buffers and were dropped; RH sent them again end to end")
     return tuple(notes)
