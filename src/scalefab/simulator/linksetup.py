@@ -230,6 +230,8 @@ def make_links(
     cf_ring, ack_ring = (_room(gap, fabric.port_delay_ps, late_ps) for gap in (port.cf_gap_ps, port.ack_gap_ps))
     some = (fabric.ports, copies)
     pause, switches = pause_arrays(fabric, links, vcs, lambda p, of: shape_of(fabric, p, of, longest_bytes))
+    if switches["pfc"]:
+        link.credit_bytes, link.overhead_bytes = switches["credit_bytes"], switches["overhead_bytes"]
     return LinkArrays(
         {
             "link": link,
