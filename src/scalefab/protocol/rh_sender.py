@@ -19,8 +19,9 @@ rto = min(base x 2^expiries, max(204.8 us, 8 srtt)), base = max(25.6 us, 4 srtt)
 frame's departure to its ack, of frames sent once only (Karn). At first srtt = max(6.4 us, endpoints x frame_max / port rate / 2).
 
 What the profile leaves open (`own`, docs/decisions/0014): one frame at a time is timed for srtt, so no frame carries a time of
-its own, and each ACK before its own tells that its round trip is longer than what has passed; the timer counts from the last expiry too, so that a resend which waits for a port does not expire again at once; the
-NACK guard takes the time of the last resend that began at una or before it.
+its own, and each ACK before its own tells that its round trip is longer than what has passed; the timer counts from the last
+expiry too, so that a resend which waits for a port does not expire again at once; the NACK guard takes the time of the last
+resend that began at una or before it.
 
 Frames that have been sent more than once are always the first ones from una on (go-back-N resends from there), so their number
 (``repeated``) says all of Karn's rule, and offsets from una say where a resend stands. Origins: go-back-N `sib` (SUE); the
