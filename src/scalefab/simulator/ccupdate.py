@@ -13,10 +13,7 @@ from ..protocol.profile import FRAME_MIN_BYTES
 from .calendar import push
 from .pools import new_frame, release_frame
 from .ports import kick, look_ps
-from .records import CC, CC_TIMER, FREE, State
-
-CREDIT_FIELD_BITS = 20
-"""An event FREE holds VC and credits in one number: vc << 20 | credits."""
+from .records import CC, CC_TIMER, CREDIT_FIELD_BITS, FREE, State
 
 
 @compiled

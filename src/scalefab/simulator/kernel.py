@@ -6,18 +6,22 @@ from enum import IntEnum
 
 from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
-from .ccupdate import CREDIT_FIELD_BITS, on_cc_timer
+from .ccupdate import on_cc_timer
 from .drain import on_drained
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
+from .notify import on_port_change, on_sen_timer
 from .ordered_sets import free_buffer
+from .pathchange import on_ask_timer, on_path_error
 from .pause import on_pause, on_pause_end, on_pause_timer
 from .raw import on_raw_slot, settle_all, start_raw
 from .records import (
     ACK_TIMER,
     ACTIVATE,
     ARRIVE,
+    ASK_TIMER,
     CC_TIMER,
+    CREDIT_FIELD_BITS,
     DELIVER,
     DRAINED,
     EGRESS,
@@ -26,14 +30,18 @@ from .records import (
     HANDSHAKE,
     INIT_TIMER,
     LLR_TIMER,
+    PATH_LOST,
     PAUSE,
     PAUSE_END,
     PAUSE_TIMER,
     PCS_TIMER,
     POOL_MARGIN,
+    PORT_CHANGE,
     RELEASE,
     RETRY_TIMER,
+    SEN_TIMER,
     SERVE_READ,
+    SHARE_MARGIN,
     SLOT,
     START,
     TAKE,
@@ -120,6 +128,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             return 2, k.now_ps, events
         if k.events_left < margin + k.dormant or k.frames_left < 8 or k.runs_left < margin or k.replies_left < margin:
             return 4, k.now_ps, events
+        if k.paths and len(S.share) - k.share_top < SHARE_MARGIN:
+            return 4, k.now_ps, events
         i = first(S)
         e = S.event[i]
         t_ps = e.t_ps
@@ -175,6 +185,14 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_handshake(S, a, b, t_ps)
         elif kind == PCS_TIMER:
             on_pcs_timer(S, a, t_ps)
+        elif kind == ASK_TIMER:
+            on_ask_timer(S, a, t_ps)
+        elif kind == SEN_TIMER:
+            on_sen_timer(S, a, b, t_ps)
+        elif kind == PORT_CHANGE:
+            on_port_change(S, a, b, t_ps)
+        elif kind == PATH_LOST:
+            on_path_error(S, a, t_ps)
         elif kind == RETRY_TIMER:
             on_retry_timer(S, a, t_ps)
         elif kind == DRAINED:

@@ -24,7 +24,7 @@ from .pause import send_pause, takes
 from .pools import lose_frame
 from .ports import add_load, kick, line_ps, look_ps, unblock
 from .rawflow import BY_VC, MARKED_ELIGIBLE
-from .records import ARRIVE, CC, LLR_TIMER, RAW, State
+from .records import ARRIVE, CC, LLR_TIMER, RAW, SEN, State
 from .retry import flushed
 from .switch_input import forward
 
@@ -59,7 +59,8 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
     vc = f.vc
     if f.kind != CC:
         charge(S, a, vc, f.credits)
-        note_move(S, k.now_ps)
+        if f.kind != SEN:
+            note_move(S, k.now_ps)
     action = llr.NEW_SEND
     eligible = is_eligible(S, a, vc)
     if k.mixed and f.kind == RAW and f.answer != BY_VC:  # a tester marks single frames

@@ -128,6 +128,7 @@ def _link_records(fabric: Fabric, links: Sequence[LinkSpec], table: Sequence[Fau
         cbfc_on = of.flow_control is FlowControl.CBFC
         r.refresh_gap_ps = _line_ps(fabric, p, of.cbfc.refresh_bytes) if cbfc_on and back.cbfc.refresh_bytes else NEVER_PS
         r.cc_gap_ps = of.cbfc.cc_interval_ps if cbfc_on else 0
+        r.plane = int(fabric.port_plane[p])
         if random:
             r.set_key = faults.substream_key(seed, "sets", 2 * int(fabric.port_link[p]) + int(forward[p]))
     for name in ("init_due_ps", "echo_due_ps", "pcs_since_ps", "fault_head"):

@@ -22,16 +22,22 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 # Event kinds
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
-PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER = range(18, 22)
+PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, PATH_LOST = range(18, 26)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
 POOL_MARGIN = 1024
 
-# Frame kinds; ACK: or NACK; RAW = any Ethernet frame of a scripted port; CC = CC_UPDATE; CONTROL = RH op 3
-DATA, ACK, RAW, CC, CONTROL = range(5)
+# A path change queues again at most the frames of a window, each with some runs.
+SHARE_MARGIN = 1 << 14
+
+# Frame kinds; ACK: or NACK; RAW = any Ethernet frame of a scripted port; CC = CC_UPDATE; CONTROL = RH op 3; SEN
+DATA, ACK, RAW, CC, CONTROL, SEN = range(6)
 
 NEVER_PS = 1 << 62
+
+CREDIT_FIELD_BITS = 20
+"""An event FREE holds VC and credits in one number: vc << 20 | credits."""
 
 FRAME = np.dtype(
     [
@@ -224,6 +230,11 @@ LINK = np.dtype(
         ("line_lost", _i8),  # frames without LLR that the line lost or corrupted
         ("pauses", _i8),  # PAUSE frames of PFC sent, and come
         ("pauses_in", _i8),
+        ("plane", _i4),
+        ("dead", _i4),  # 1 = LLR has given it up: nothing is sent, what comes for it is dropped
+        ("sen_event", _i4),  # of the last change that the switch told of this port
+        ("sen_copies", _i4),
+        ("dead_drops", _i8),  # frames dropped because the port was dead
         ("pause_timer", _i4),  # 1 = an event to tell a pause again is scheduled
         ("no_room", _i8),  # frames of best-effort VCs that found no room at the port
     ],
@@ -281,6 +292,9 @@ FLOW = np.dtype(
         ("reply_tail", _i4),
         ("answer", _i4),  # session for the answers to this one's requests, -1
         ("control_next", _i4),
+        ("moved", _i4),  # 1 = its path was not live, new work went elsewhere
+        ("change", _i4),  # the path change that last queued work here, and the last piece of it
+        ("again_tail", _i4),
         ("in_timer", _i4),  # an ACK deadline is in the event queue
         ("control_ps", _i8),
     ],
@@ -327,6 +341,7 @@ OPERATION = np.dtype(
         ("data_first", _i4),
         ("data_count", _i4),
         ("bytes", _i8),
+        ("address", _i8),
         ("start_ps", _i8),
         ("compute_ps", _i8),
         ("ready_ps", _i8),
@@ -391,6 +406,10 @@ KERNEL = np.dtype(
         ("ack_every", _i4),
         ("service", _i4),
         ("rh", _i4),  # 1 = frames may be lost: RH keeps copies and runs its timers
+        ("paths", _i4),  # 1 = links go down: spaces move to other paths
+        ("path_count", _i4),
+        ("change", _i4),
+        ("share_top", _i4),
         ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)
         ("credit_bytes", _i4),
         ("overhead_bytes", _i4),
@@ -462,6 +481,8 @@ KERNEL = np.dtype(
         ("nacks", _i8),
         ("control_frames", _i8),
         ("path_errors", _i8),
+        ("again_runs", _i8),  # runs of transactions queued again on another path
+        ("sen_frames", _i8),
         ("completion_ps", _i8),
     ],
     align=True,
@@ -515,6 +536,12 @@ class State(NamedTuple):
     retry: Any  # rh_sender.RETRY[sessions]
     repair: Any  # rh_receiver.REPAIR[sessions], [1] where nothing is kept
     keep: Any  # KEEP[sessions], [1]
+    ask: Any  # path_change.ASK[sessions], [1] where no path changes
+    path_state: Any  # int64[src x dst x paths]: paths.PathState, [1]
+    path_id: Any  # int64[paths]: the profile's path ids
+    pair_first: Any  # int64[src x dst]: first session of the pair, -1, [1]
+    pair_nonce: Any  # int64[src x dst], [1]
+    heard: Any  # int64[endpoints, switch ports]: last SEN event acted on, [1, 1]
     ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]
     twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1

@@ -10,7 +10,7 @@ from .calendar import push
 from .control import ACK_REQ, OWN_PATH, post
 from .kept import free_kept
 from .ports import kick, look_ps
-from .records import NOWHERE, PARKED, RETRY_TIMER, State
+from .records import NOWHERE, PARKED, PATH_LOST, RETRY_TIMER, State
 from .rings import enter_ring
 
 
@@ -76,7 +76,7 @@ def on_retry_timer(S: State, s: int, now_ps: int) -> None:
     if due_ps <= now_ps:
         what = rh_sender.on_timer(session, r, PSN_BITS, now_ps, TRIES_MAX, EXPIRIES_MAX)
         if what == rh_sender.PATH_ERROR:
-            k.path_errors += 1
+            push(S, now_ps, PATH_LOST, s, 0)
             return
         post(S, s, ACK_REQ, OWN_PATH, 0, 0, now_ps)
         wake_session(S, s, now_ps)

@@ -13,7 +13,7 @@ from .calendar import push
 from .line import put_set
 from .pools import lose_frame
 from .ports import kick, look_ps
-from .records import ACKS_FROZEN, ACKS_PAUSED, HANDSHAKE, INIT_TIMER, NEVER_PS, State
+from .records import ACKS_FROZEN, ACKS_PAUSED, HANDSHAKE, INIT_TIMER, NEVER_PS, PORT_CHANGE, State
 
 _MASK = (1 << SEQUENCE_BITS) - 1
 _INIT_STREAM = 1 << 60  # numbers of a direction's substream that no frame reaches
@@ -142,7 +142,10 @@ def flushed(S: State, a: int, now_ps: int) -> None:
     if link.re_init:
         if llr.on_re_init(S.llr_tx[a], new_init_data(S, a)):
             begin_init(S, a, now_ps)
-    elif link.flush_action != llr.BLOCK:
+        return
+    if S.kernel[0].paths and link.dead == 0:
+        push(S, now_ps, PORT_CHANGE, a, 0)
+    if link.flush_action != llr.BLOCK:
         kick(S, a, look_ps(port, now_ps))
 
 
@@ -223,4 +226,6 @@ def on_handshake(S: State, a: int, echo_data: int, now_ps: int) -> None:
     link.echoes_in += 1
     t = S.llr_tx[a]
     if llr.on_init_echo(t, S.llr_rx[a].echo_seq, echo_data):
+        if S.kernel[0].paths and link.dead:
+            push(S, now_ps, PORT_CHANGE, a, 1)
         kick(S, a, look_ps(S.port[a], now_ps))

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
-from ..fabric.faultspec import Fault
+from ..fabric.faultspec import Fault, FaultKind
 from ..fabric.linkspec import LinkSpec, VcMap
 from ..fabric.spec import NodeKind
 from ..protocol import rh_sender
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
+from ..protocol.path_change import ASK
 from ..protocol.reliability import SESSION
 from ..protocol.rh_receiver import REPAIR
 from ..protocol.tiers import sprayed_place
@@ -30,10 +31,11 @@ from .calendar import BUCKETS
 from .control import Control
 from .linksetup import make_links
 from .rawflow import RAW_FLOW
-from .records import POOL_MARGIN, zeros
+from .records import POOL_MARGIN, SHARE_MARGIN, zeros
 from .result import Stage
 
 PAGE_BITS = 12
+SPACES_MAX = 10_000_000
 LATENCY_BINS = 512
 LOAD_BINS = 256
 FRAME_POOL = 1 << 16
@@ -228,8 +230,11 @@ class Sessions:
     twin: I4
 
 
-def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares) -> Sessions:
-    """Find the used (src, dst, path, VC): those of the shares, and VC 1 back where answers travel."""
+def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changing: bool) -> Sessions:
+    """Find the used (src, dst, path, VC): those of the shares, and VC 1 back where answers travel.
+
+    ``changing``: links go down, so each used pair has a space for every path and VC, both ways.
+    """
     n, paths = fabric.endpoints, fabric.paths
     src, dst = graph.src[shares.op].astype(np.int64), graph.dst[shares.op].astype(np.int64)
     back = shares.answer == 1
@@ -244,6 +249,13 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares) -> Sess
     answered = (graph.posted[shares.op] == 0) & ~back & (graph.kind[shares.op] != Kind.GET)
     answer_key = keys(dst[answered], src[answered], shares.path[answered], VC_RESPONSE)
     unique = np.unique(np.concatenate([key, answer_key])) if len(answer_key) else np.unique(key)
+    if changing:
+        pairs = np.unique(unique >> 2) // paths
+        pairs = np.unique(np.concatenate([pairs, pairs % n * n + pairs // n]))
+        if len(pairs) * paths * 3 > SPACES_MAX:
+            text = f"{len(pairs)} pairs x {paths} paths x 3 VCs = {len(pairs) * paths * 3} sequence spaces while links go down"
+            raise InputError([Problem(text, f"at most {SPACES_MAX}; fewer ranks, or fewer uplink paths", key="faults")])
+        unique = (((pairs[:, None] * paths + np.arange(paths))[:, :, None] << 2) + np.arange(3)).reshape(-1)
     s_vc = unique & 3
     s_path = (unique >> 2) % paths
     pair = (unique >> 2) // paths
@@ -309,7 +321,7 @@ def _ports(fabric: Fabric) -> Any:
 
 def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> Any:
     op = zeros(len(graph), rec.OPERATION)
-    for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes", "start_ps", "compute_ps"):
+    for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes", "address", "start_ps", "compute_ps"):
         op[name] = getattr(graph, name)
     op.packets, op.answers, op.requests = units, parts, parts
     op.share_first, op.share_count = shares.request_ptr
@@ -317,6 +329,23 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
     op.ready_ps = 0
     op.first_ps = op.executed_ps = op.done_ps = -1
     return op
+
+
+def _path_arrays(fabric: Fabric, sessions: Sessions, changing: bool, switch_ports: int) -> dict[str, Any]:
+    """Path states, and the block of sessions of each pair; single entries where no path changes."""
+    n = fabric.endpoints if changing else 1
+    first = np.full(n * n, -1, np.int64)
+    if changing:
+        block = fabric.paths * 3
+        first[sessions.src[::block] * n + sessions.dst[::block]] = np.arange(0, len(sessions.key), block)
+    return {
+        "ask": zeros(max(1, len(sessions.key)) if changing else 1, ASK),
+        "path_state": np.zeros(n * n * fabric.paths, np.int64),
+        "path_id": np.array([fabric.path_id(path) for path in range(fabric.paths)], np.int64),
+        "pair_first": first,
+        "pair_nonce": np.zeros(n * n, np.int64),
+        "heard": np.zeros((n, switch_ports if changing else 1), np.int64),
+    }
 
 
 def make_state(
@@ -351,15 +380,17 @@ def make_state(
         text = f"operation {i} of {int(graph.bytes[i])} bytes takes {int(units[i])} packets"
         raise InputError([Problem(text, "fewer than 2^31 packets an operation", key="workload")])
     shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
-    sessions = make_sessions(graph, fabric, shares)
+    changing = any(row.kind is FaultKind.LINK_DOWN for row in table)
+    sessions = make_sessions(graph, fabric, shares, changing)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
     inputs = int(fabric.node_ports[fabric.endpoints :].max()) if fabric.nodes > fabric.endpoints else 1
     words = (inputs + 31) // 32
 
-    share = zeros(len(shares.op), rec.SHARE)
-    share.op, share.session = shares.op, sessions.of_share
-    share.index, share.stride, share.left, share.answer = shares.index, shares.stride, shares.count, shares.answer
+    share = zeros(len(shares.op) + (2 * SHARE_MARGIN if changing else 0), rec.SHARE)
+    given = share[: len(shares.op)]
+    given.op, given.session = shares.op, sessions.of_share
+    given.index, given.stride, given.left, given.answer = shares.index, shares.stride, shares.count, shares.answer
     share.next = -1
 
     session = zeros(len(sessions.key), SESSION)
@@ -407,6 +438,7 @@ def make_state(
     for name, value in made.switches.items():
         k[name] = value
     k.rh = int(lossy)
+    k.paths, k.path_count, k.share_top = int(changing), fabric.paths, len(shares.op)
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
@@ -447,6 +479,7 @@ def make_state(
         retry=retry,
         repair=zeros(spaces, REPAIR),
         keep=keep,
+        **_path_arrays(fabric, sessions, changing, switch_ports),
         ctl=zeros(spaces * len(Control) if lossy else 1, rec.CTL),
         flow=flow,
         twin=sessions.twin,
@@ -488,4 +521,8 @@ def grow(state: rec.State) -> rec.State:
         new[: len(old)] = old
         changes[field] = new
         k[left] = int(k[left]) + extra
+    if k.paths and len(state.share) - int(k.share_top) < 2 * SHARE_MARGIN:
+        more = zeros(len(state.share) + 4 * SHARE_MARGIN, state.share.dtype)
+        more[: len(state.share)] = state.share
+        changes["share"] = more
     return state._replace(**changes)

@@ -15,6 +15,8 @@ from .kept import clone, copy_to_resend, is_resending, keep
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import sleep
 from .packing import compose
+from .pathchange import move_room
+from .pathstate import append_reply, redirect
 from .pools import new_frame
 from .ports import block, credit_mark, kick, window_mark
 from .recorder import record_frame
@@ -35,6 +37,13 @@ def take_pending(S: State, a: int, now_ps: int) -> None:
         r.next = -1
         r.credit_mark_ps = credit_mark(port, r.ready_ps)
         r.window_mark_ps = window_mark(port, r.ready_ps)
+        if S.kernel[0].paths:
+            t = redirect(S, r.session, r.op, r.first)
+            if t != r.session:
+                move_room(S, i, a, S.session[t].port)
+                append_reply(S, i, t, now_ps)
+                i = following
+                continue
         flow = S.flow[r.session]
         if flow.reply_head < 0:
             flow.reply_head = i

@@ -6,12 +6,11 @@ from ..compiled import compiled
 from ..protocol import switching
 from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .calendar import push
-from .ccupdate import CREDIT_FIELD_BITS
 from .credits import may_charge
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import hold_buffer, sleep
 from .ports import credit_mark, kick, look_ps
-from .records import FREE, RAW, State
+from .records import CREDIT_FIELD_BITS, FREE, RAW, State
 
 NOTHING, NO_CREDIT, HELD = -1, -2, -3
 """Why no input of a VC sends: none waits, credits are missing, LLR holds the frame."""
@@ -140,7 +139,9 @@ def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
         in_vc, credits = f.first, f.count
     transmit(S, a, i, start_ps)
     free_ps = look_ps(port, start_ps)  # a frame that is discarded leaves its buffer at once and the line idle
-    if S.kernel[0].pfc:  # the end of a pause has to go as soon as there is room
+    if came_by == a:  # a SEN of this switch: it held no room
+        pass
+    elif S.kernel[0].pfc:  # the end of a pause has to go as soon as there is room
         push(S, free_ps, FREE, came_by, (int(in_vc) << CREDIT_FIELD_BITS) | int(credits))
     else:
         hold_buffer(S, a, came_by, in_vc, credits, free_ps)

@@ -8,9 +8,10 @@ from ..compiled import compiled
 from ..protocol import switching
 from ..protocol.operations import PREAMBLE_BYTES
 from .calendar import push
+from .pools import lose_frame
 from .ports import kick, line_ps
 from .rawend import enter_switch
-from .records import DELIVER, RAW, State
+from .records import CREDIT_FIELD_BITS, DELIVER, FREE, RAW, State
 
 
 @compiled
@@ -47,6 +48,11 @@ def forward(S: State, a: int, i: int, start_ps: int) -> None:
     f.lookup_ps += node.latency_ps
     f.stage_ps = switching.first_bit_out_ps(start_ps + port.delay_ps, last_in_ps, node.latency_ps)
     out = output_port(S, S.port[q].node, f)
+    if S.kernel[0].paths and S.link[out].dead:  # a dead member: dropped, a switch never picks another
+        push(S, last_in_ps, FREE, q, (int(f.vc) << CREDIT_FIELD_BITS) | int(f.credits))
+        S.link[out].dead_drops += 1
+        lose_frame(S, i)
+        return
     if f.kind == RAW:
         enter_switch(S, f)
     insert(S, out, i)

@@ -10,15 +10,18 @@ from ..protocol import reliability as rh
 from ..protocol import rh_receiver
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
-from .ccupdate import CREDIT_FIELD_BITS, note_move
-from .control import ACK_NOW, ACK_REQ, NACK, OWN_PATH, post
+from .ccupdate import note_move
+from .control import NACK, OWN_PATH, post
 from .drain import is_drained
+from .notify import on_sen
 from .ordered_sets import free_buffer
+from .pathchange import on_control
+from .pathstate import append_reply, redirect
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
 from .rawend import deliver_raw
 from .recorder import record_sample
-from .records import ACK_TIMER, ACTIVATE, CONTROL, DATA, FREE, NOWHERE, RAW, SERVE_READ, State
+from .records import ACK_TIMER, ACTIVATE, CONTROL, CREDIT_FIELD_BITS, DATA, FREE, NOWHERE, RAW, SEN, SERVE_READ, State
 from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
 from .retransmit import take_ack
 from .rings import enter_ring
@@ -113,6 +116,9 @@ def start_shares(S: State, first: int, count: int, now_ps: int) -> None:
     for i in range(first, first + count):
         share = S.share[i]
         s = share.session
+        if S.kernel[0].paths:
+            s = redirect(S, s, share.op, share.index)
+            share.session = s
         flow = S.flow[s]
         a = S.session[s].port
         port = S.port[a]
@@ -148,6 +154,9 @@ def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps
         k.reply_top += 1
     r = S.reply[i]
     k.replies_left -= 1
+    if k.paths:
+        s = redirect(S, s, op, first)
+        a = S.session[s].port
     port = S.port[a]
     r.op = op
     r.first = first
@@ -156,6 +165,10 @@ def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps
     r.next = -1
     r.answered_ps = executed_ps
     r.ready_ps = executed_ps + S.node[port.node].tx_ps
+    if k.paths and S.link[a].dead:  # it waits until its space is closed
+        on_queued(S, a, answer_bytes(S, op, first, count))
+        append_reply(S, i, s, k.now_ps)
+        return
     if port.pending_head < 0:
         port.pending_head = i
     else:
@@ -255,13 +268,6 @@ def judge(S: State, s: int, psn: int, now_ps: int) -> int:
 
 
 @compiled
-def on_control(S: State, f: Any, now_ps: int) -> None:
-    """Take a CONTROL frame."""
-    if f.stride == ACK_REQ:
-        post(S, f.session, ACK_NOW, OWN_PATH, 0, 0, now_ps)
-
-
-@compiled
 def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
     k = S.kernel[0]
@@ -275,12 +281,15 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         free_buffer(S, a, f.vc, f.credits, now_ps)
         lose_frame(S, i)
         return
-    note_move(S, now_ps)
+    if f.kind != SEN:  # told again and again
+        note_move(S, now_ps)
     if f.ack_session >= 0:
         take_ack(S, f.ack_session, f.ack_psn, f.nack, now_ps)
     if f.kind != DATA:
         if f.kind == CONTROL:
             on_control(S, f, now_ps)
+        elif f.kind == SEN:
+            on_sen(S, f, now_ps)
         free_buffer(S, a, f.vc, f.credits, now_ps)
         release_frame(S, i)
         return
@@ -329,6 +338,8 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
         push(S, begin, FREE, a, (int(f.vc) << CREDIT_FIELD_BITS) | int(f.credits))
     else:
         free_buffer(S, a, f.vc, f.credits, now_ps)
+    if k.paths and visible > S.repair[s].visible_ps:
+        S.repair[s].visible_ps = visible
     k.delivered += 1
     k.executed_bytes += f.payload_bytes
     if k.sample_room > 0:

@@ -1,0 +1,229 @@
+"""SEN in the kernel: a switch tells endpoints of a port that went down or came up; they change paths. Own ports are seen at once.
+
+Three copies, 1 us apart, then the state again every 100 us; frames of 64 B on VC 3, credited and LLR-eligible as all others.
+Told are all endpoints that the switch reaches in its plane; which of their paths are concerned follows from the look-up rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiled import compiled
+from ..protocol import cbfc, paths, sen, switching
+from ..protocol import operations as ops
+from .calendar import push
+from .ordered_sets import free_buffer
+from .pathchange import path_down, path_up
+from .pathstate import append_reply
+from .pools import lose_frame, new_frame
+from .ports import kick, look_ps
+from .records import SEN, SEN_TIMER, State
+from .switch_input import insert, output_port
+
+_EVENT_BITS = 31
+_COPY_PS = 1_000_000
+_AGAIN_PS = 100_000_000
+
+
+@compiled
+def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
+    """LLR of port ``a`` has given up, or is ready again: the layers above hear of it."""
+    link = S.link[a]
+    if up == 1 - link.dead:
+        return
+    link.dead = 1 - up
+    node = S.node[S.port[a].node]
+    if node.is_switch == 0:
+        own_port(S, a, up, now_ps)
+        return
+    if up == 0:
+        drop_queued(S, a, now_ps)
+    link.sen_event = sen.next_event(link.sen_event, _EVENT_BITS)
+    link.sen_copies = 0
+    push(S, now_ps, SEN_TIMER, a, int(link.sen_event))
+
+
+@compiled
+def own_port(S: State, a: int, up: int, now_ps: int) -> None:
+    """An endpoint's own port went down or came up: all paths that leave by it."""
+    k = S.kernel[0]
+    src = S.port[a].node
+    first = (a - S.node[src].first_port) * k.uplinks
+    if up == 0:
+        drop_control(S, a)
+        i = S.port[a].pending_head
+        S.port[a].pending_head = -1
+        while i >= 0:  # answers that would leave by it wait at their spaces, which are closed now
+            following = S.reply[i].next
+            append_reply(S, i, S.reply[i].session, now_ps)
+            i = following
+    for dst in range(k.endpoints):
+        if dst == src or S.pair_first[src * k.endpoints + dst] < 0:
+            continue
+        for path in range(first, first + k.uplinks):
+            if up:
+                path_up(S, src, dst, path, paths.DOWN | paths.ERROR, now_ps)
+            else:
+                path_down(S, src, dst, path, paths.DOWN, now_ps)
+
+
+@compiled
+def drop_control(S: State, a: int) -> None:
+    """Control frames that wait at a dead port are asked anew elsewhere."""
+    k = S.kernel[0]
+    port = S.port[a]
+    while port.ctl_head >= 0:
+        n = port.ctl_head
+        c = S.ctl[n]
+        S.keep[c.session].asked &= ~(1 << c.what)
+        port.ctl_head = c.next
+        c.next = k.ctl_free
+        k.ctl_free = n
+
+
+@compiled
+def drop_queued(S: State, a: int, now_ps: int) -> None:
+    """Drop what waits at a dead switch output: a switch never picks another member."""
+    k = S.kernel[0]
+    port = S.port[a]
+    i = port.transit_head
+    port.transit_head = -1
+    while i >= 0:
+        following = S.frame[i].next
+        drop_frame(S, a, i, now_ps)
+        i = following
+    base = (a - k.first_switch_port) * k.vcs
+    for vc in range(k.vcs):
+        for j in range(S.voq_head.shape[1]):
+            i = S.voq_head[base + vc, j] - 1
+            if i < 0:
+                continue
+            S.voq_head[base + vc, j] = 0
+            S.voq_deficit[base + vc, j] = 0
+            switching.mark_empty(S.voq_bits, base + vc, j)
+            while i >= 0:
+                following = S.frame[i].next
+                port.queued -= 1
+                drop_frame(S, a, i, now_ps)
+                i = following
+
+
+@compiled
+def drop_frame(S: State, a: int, i: int, now_ps: int) -> None:
+    """Drop a frame that waits at output ``a`` and give its room back."""
+    f = S.frame[i]
+    if f.in_port != a:  # a SEN of this switch holds no room
+        free_buffer(S, f.in_port, f.vc, f.credits, now_ps)
+    S.link[a].dead_drops += 1
+    lose_frame(S, i)
+
+
+@compiled
+def on_sen_timer(S: State, a: int, event: int, now_ps: int) -> None:
+    """Tell the state of switch port ``a``: one of three copies, or again after 100 us."""
+    k = S.kernel[0]
+    link = S.link[a]
+    if link.sen_copies >= 3:
+        k.background -= 1
+    if event != link.sen_event:
+        return
+    link.sen_copies += 1
+    if link.sen_copies < 3:
+        push(S, now_ps + _COPY_PS, SEN_TIMER, a, event)
+    else:
+        k.background += 1
+        push(S, now_ps + _AGAIN_PS, SEN_TIMER, a, event)
+    at = S.port[a].node
+    for e in range(k.endpoints):
+        q = port_in_plane(S, e, link.plane)
+        if q >= 0:
+            send_sen(S, a, at, e, q, now_ps)
+
+
+@compiled
+def port_in_plane(S: State, e: int, plane: int) -> int:
+    """Return the index of endpoint ``e``'s first port in a plane, -1 = it has none."""
+    first = S.node[e].first_port
+    for q in range(S.kernel[0].path_count // S.kernel[0].uplinks):
+        if S.link[first + q].plane == plane:
+            return q
+    return -1
+
+
+@compiled
+def send_sen(S: State, a: int, at: int, e: int, q: int, now_ps: int) -> None:
+    """Put a SEN about port ``a`` for endpoint ``e`` into an output of switch ``at`` that is alive."""
+    k = S.kernel[0]
+    i = new_frame(S, -1, SEN, now_ps)
+    f = S.frame[i]
+    f.dst = e
+    f.src = 0
+    f.vc = ops.VC_CONTROL
+    f.size_bytes = ops.ACK_FRAME_BYTES
+    f.credits = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
+    f.op = a
+    f.first = S.link[a].sen_event
+    f.stride = 1 - S.link[a].dead
+    f.psn = 0
+    out = -1
+    for u in range(k.uplinks):  # a live uplink
+        f.path = q * k.uplinks + u
+        way = output_port(S, at, f)
+        if S.link[way].dead == 0:
+            out = way
+            break
+    if out < 0:
+        lose_frame(S, i)
+        k.lost -= 1
+        return
+    f.in_port = out
+    f.stage_ps = now_ps
+    k.sen_frames += 1
+    insert(S, out, i)
+    kick(S, out, look_ps(S.port[out], now_ps))
+
+
+@compiled
+def on_sen(S: State, f: Any, now_ps: int) -> None:
+    """Endpoint ``f.dst`` takes a SEN: acted on once an event."""
+    k = S.kernel[0]
+    a = f.op
+    e = f.dst
+    n = a - k.first_switch_port
+    if ((f.first - S.heard[e, n]) & ((1 << _EVENT_BITS) - 1)) - 1 >= (1 << (_EVENT_BITS - 1)) - 1:
+        return  # the same event, or an older one
+    S.heard[e, n] = f.first
+    plane = S.link[a].plane
+    for q in range(k.path_count // k.uplinks):
+        if S.link[S.node[e].first_port + q].plane != plane:
+            continue
+        for dst in range(k.endpoints):
+            if dst == e or S.pair_first[e * k.endpoints + dst] < 0:
+                continue
+            for path in range(q * k.uplinks, (q + 1) * k.uplinks):
+                if passes(S, e, dst, path, a, f):
+                    if f.stride:
+                        path_up(S, e, dst, path, paths.DOWN | paths.ERROR, now_ps)
+                    else:
+                        path_down(S, e, dst, path, paths.DOWN, now_ps)
+
+
+@compiled
+def passes(S: State, src: int, dst: int, path: int, a: int, f: Any) -> bool:
+    """Return whether the path leaves a switch by port ``a``, by the look-up rule; a frame's record is the cursor."""
+    own_dst, own_path = f.dst, f.path
+    f.dst = dst
+    f.path = path
+    at = S.port[S.port[S.node[src].first_port + path // S.kernel[0].uplinks].peer].node
+    found = False
+    for _ in range(3):
+        out = output_port(S, at, f)
+        if out == a:
+            found = True
+            break
+        at = S.port[S.port[out].peer].node
+        if S.node[at].is_switch == 0:
+            break
+    f.dst = own_dst
+    f.path = own_path
+    return found

@@ -1,0 +1,151 @@
+"""Which paths an endpoint uses: states by (source, destination, path), and where the work of a space goes that may not be used.
+
+Only in runs in which links go down (`KERNEL.paths`): there every pair has a space for each path and VC, in one block of the
+session table, so that work can move.
+"""
+
+from __future__ import annotations
+
+from ..compiled import compiled
+from ..protocol import multipath, paths
+from ..protocol import operations as ops
+from ..protocol import reliability as rh
+from ..protocol.reliability import PSN_BITS
+from .ports import kick, look_ps
+from .records import NOWHERE, State
+from .rings import enter_ring
+
+SPACES = 3  # VC 0 .. 2
+
+
+@compiled
+def state_index(S: State, src: int, dst: int, path: int) -> int:
+    """Return the place of a path's state."""
+    k = S.kernel[0]
+    return (src * k.endpoints + dst) * k.path_count + path
+
+
+@compiled
+def path_live(S: State, src: int, dst: int, path: int) -> bool:
+    """Return whether ``src`` may use a path to ``dst``."""
+    return paths.is_live(S.path_state[state_index(S, src, dst, path)])
+
+
+@compiled
+def space_of(S: State, src: int, dst: int, path: int, vc: int) -> int:
+    """Return the session of a path and VC of a pair, -1 = the pair has none."""
+    first = S.pair_first[src * S.kernel[0].endpoints + dst]
+    return first + path * SPACES + vc if first >= 0 else -1
+
+
+@compiled
+def some_live_path(S: State, src: int, dst: int, after: int) -> int:
+    """Return the first live path from ``src`` to ``dst`` behind ``after``, cyclically; -1 = none."""
+    n = S.kernel[0].path_count
+    for i in range(1, n + 1):
+        path = (after + i) % n
+        if path_live(S, src, dst, path):
+            return path
+    return -1
+
+
+@compiled
+def fallback(S: State, src: int, dst: int, h: int) -> int:
+    """Return the fall-back path of bucket ``h``: the live one of largest weight, -1 = none (profile section 5)."""
+    best = -1
+    weight = -1
+    for path in range(S.kernel[0].path_count):
+        if path_live(S, src, dst, path):
+            w = multipath.fallback_weight(h, S.path_id[path])
+            if w > weight:
+                best = path
+                weight = w
+    return best
+
+
+@compiled
+def bucket_of(S: State, op: int, index: int) -> int:
+    """Return h of a unit of an operation on VC 0."""
+    o = S.op[op]
+    size = o.chunk if o.kind != ops.GET else (o.bytes if o.chunk <= 0 else o.chunk)
+    return multipath.page_hash(o.address + index * size, o.dst)
+
+
+@compiled
+def other_space(S: State, s: int, op: int, index: int) -> int:
+    """Return the session that takes over work of session ``s``, whose path is not live; -1 = no path is."""
+    session = S.session[s]
+    if session.vc == ops.VC_REQUEST:
+        path = fallback(S, session.src, session.dst, bucket_of(S, op, index))
+    elif session.vc == ops.VC_RESPONSE:
+        path = fallback(S, session.src, session.dst, (op + index) & 0x7FFF)
+    else:
+        path = some_live_path(S, session.src, session.dst, session.path + (op + index) % S.kernel[0].path_count)
+    return space_of(S, session.src, session.dst, path, session.vc) if path >= 0 else -1
+
+
+@compiled
+def is_busy(S: State, s: int) -> bool:
+    """Return whether a space has frames un-acked or work waiting."""
+    return rh.in_flight(S.session[s], PSN_BITS) > 0 or S.flow[s].share_head >= 0
+
+
+@compiled
+def redirect(S: State, s: int, op: int, index: int) -> int:
+    """Return the session that takes new work of session ``s``: itself while its path is live or it is being closed.
+
+    A bucket that has moved comes back when the space that it moved to has nothing un-acked and nothing waiting.
+    """
+    session = S.session[s]
+    if path_live(S, session.src, session.dst, session.path):
+        if S.flow[s].moved and session.vc == ops.VC_REQUEST:
+            for path in range(S.kernel[0].path_count):
+                t = space_of(S, session.src, session.dst, path, session.vc)
+                if t != s and is_busy(S, t) and path_live(S, session.src, session.dst, path):
+                    return t
+            S.flow[s].moved = 0
+        return s
+    if session.state == rh.SPACE_CLOSING:
+        return s
+    t = other_space(S, s, op, index)
+    if t < 0:
+        return s
+    S.flow[s].moved = 1
+    return t
+
+
+@compiled
+def append_share(S: State, n: int, t: int, now_ps: int) -> None:
+    """Put share ``n`` at the end of what waits in session ``t``."""
+    flow = S.flow[t]
+    S.share[n].session = t
+    S.share[n].next = -1
+    if flow.share_head < 0:
+        flow.share_head = n
+    else:
+        S.share[flow.share_tail].next = n
+    flow.share_tail = n
+    awake(S, t, now_ps)
+
+
+@compiled
+def append_reply(S: State, n: int, t: int, now_ps: int) -> None:
+    """Put answer ``n`` at the end of what waits in session ``t``."""
+    flow = S.flow[t]
+    S.reply[n].session = t
+    S.reply[n].next = -1
+    if flow.reply_head < 0:
+        flow.reply_head = n
+    else:
+        S.reply[flow.reply_tail].next = n
+    flow.reply_tail = n
+    awake(S, t, now_ps)
+
+
+@compiled
+def awake(S: State, t: int, now_ps: int) -> None:
+    """Let session ``t`` send what it was given."""
+    if S.flow[t].place == NOWHERE:
+        enter_ring(S, t)
+        a = S.session[t].port
+        kick(S, a, look_ps(S.port[a], now_ps))
