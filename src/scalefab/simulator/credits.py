@@ -9,7 +9,7 @@ from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS, UPDATE_BITS
 from ..protocol.operations import ORDERED_SET_BYTES
 from .line import put_set
-from .pause import gives, may_go
+from .pause import may_go
 from .ports import add_load, line_ps
 from .recorder import record_update
 from .records import NEVER_PS, State
@@ -194,8 +194,6 @@ def count_freed(S: State, q: int, vc: int, credits: int, t_ps: int) -> None:
     """Add freed credits; the CF_UPDATE that tells of them is due when its spacing allows."""
     port = S.port[q]
     cbfc.on_free(S.receiver[q, vc], credits, COUNTER_BITS)
-    if S.kernel[0].pfc:
-        gives(S, q, vc, credits, t_ps)
     if port.cf_due_ps < 0 and is_told(S, q, vc):
         earliest = port.cf_last_ps + port.cf_gap_ps
         port.cf_due_ps = t_ps if t_ps > earliest else earliest

@@ -24,7 +24,7 @@ from .pause import send_pause, takes
 from .pools import lose_frame
 from .ports import add_load, kick, line_ps, look_ps, unblock
 from .rawflow import BY_VC, MARKED_ELIGIBLE
-from .records import ARRIVE, CC, LLR_TIMER, RAW, SEN, State
+from .records import ARRIVE, CC, LLR_TIMER, PAUSE_DUE, RAW, SEN, State
 from .retry import flushed
 from .switch_input import forward
 
@@ -288,18 +288,35 @@ def goes_first(S: State, a: int, start_ps: int) -> bool:
     Else make sure that the port looks when a NACK comes or is due.
     """
     port = S.port[a]
-    if S.kernel[0].pfc and send_pause(S, a, start_ps):
+    if port.cc_due != 0 or S.llr_tx[a].state == llr.TX_REPLAY:
+        return is_first(S, a, start_ps)
+    await_nack(S, a)
+    return False
+
+
+@compiled
+def is_first(S: State, a: int, start_ps: int) -> bool:
+    """Send a PAUSE, a copy or a CC_UPDATE, whichever port ``a`` has, in that order; see `goes_first`."""
+    port = S.port[a]
+    if port.cc_due & PAUSE_DUE and send_pause(S, a, start_ps):
         kick(S, a, port.free_ps)
         return True
     if S.llr_tx[a].state == llr.TX_REPLAY:
         resend(S, a, start_ps)
         kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
         return True
+    await_nack(S, a)
+    return port.cc_due != 0 and cc_goes(S, a, start_ps)
+
+
+@compiled
+def await_nack(S: State, a: int) -> None:
+    """Make sure that port ``a`` looks when a NACK comes or is due."""
+    port = S.port[a]
     if port.nack_arrives_ps >= 0:
         kick(S, a, port.nack_arrives_ps)
     if port.nack_due_ps > S.kernel[0].now_ps:  # owed, but the frame that it complains of has not arrived yet
         kick(S, a, port.nack_due_ps)
-    return port.cc_due != 0 and cc_goes(S, a, start_ps)
 
 
 @compiled

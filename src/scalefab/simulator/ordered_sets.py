@@ -11,6 +11,7 @@ from ..compiled import compiled
 from ..protocol.cbfc import UPDATE_BITS
 from ..protocol.operations import ORDERED_SET_BYTES
 from .credits import count_freed, is_told, refresh, send_update, take_updates
+from .pause import gives
 from .ports import block, kick, line_ps
 from .records import NEVER_PS, ON_CREDIT, ON_LLR, State
 from .retry import ack_due_ps, nack_due_ps, send_ack_set, send_echo, send_init, take_acks
@@ -146,6 +147,9 @@ def sleep(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
 @compiled
 def free_buffer(S: State, q: int, vc: int, credits: int, now_ps: int) -> None:
     """A packet leaves the receive buffer of port ``q`` now: its credits are due to go back."""
+    if S.kernel[0].pfc:
+        gives(S, q, vc, credits, now_ps)
+        return
     flush_update(S, q, now_ps)
     count_freed(S, q, vc, credits, now_ps)
     wake_sender(S, q)

@@ -16,7 +16,7 @@ from ..protocol import faults, pfc
 from ..protocol.operations import PREAMBLE_BYTES, WIRE_EXTRA_BYTES
 from .calendar import push
 from .ports import add_load, kick, line_ps, look_ps
-from .records import PAUSE, PAUSE_END, PAUSE_TIMER, State
+from .records import PAUSE, PAUSE_DUE, PAUSE_END, PAUSE_TIMER, State
 
 _PS_BITS = 8_000_000_000_000
 
@@ -34,7 +34,7 @@ def takes(S: State, q: int, vc: int, size_bytes: int, now_ps: int) -> bool:
     if not pfc.on_packet(r, size_bytes):
         return False
     if r.due != pfc.NOTHING:
-        kick(S, q, look_ps(S.port[q], now_ps))
+        owe_pause(S, q, now_ps)
     return True
 
 
@@ -44,7 +44,14 @@ def gives(S: State, q: int, vc: int, size_bytes: int, now_ps: int) -> None:
     r = S.pause_rx[q, vc]
     pfc.on_free(r, size_bytes)
     if r.due != pfc.NOTHING:
-        kick(S, q, look_ps(S.port[q], now_ps))
+        owe_pause(S, q, now_ps)
+
+
+@compiled
+def owe_pause(S: State, q: int, now_ps: int) -> None:
+    """Let port ``q`` send a PAUSE at its next frame boundary."""
+    S.port[q].cc_due |= PAUSE_DUE
+    kick(S, q, look_ps(S.port[q], now_ps))
 
 
 @compiled
@@ -57,6 +64,7 @@ def may_go(S: State, a: int, vc: int) -> bool:
 def send_pause(S: State, q: int, start_ps: int) -> bool:
     """Send the PAUSE that port ``q`` owes, for all VCs that are due; return whether there was one."""
     port = S.port[q]
+    port.cc_due &= ~PAUSE_DUE
     stop = 0
     go = 0
     for vc in range(S.pause_rx.shape[1]):
@@ -115,7 +123,7 @@ def on_pause_timer(S: State, q: int, now_ps: int) -> None:
     for vc in range(S.pause_rx.shape[1]):
         r = S.pause_rx[q, vc]
         if pfc.on_refresh(r, rate, now_ps):
-            kick(S, q, look_ps(S.port[q], now_ps))
+            owe_pause(S, q, now_ps)
             continue
         due_ps = pfc.refresh_due_ps(r, rate)
         if due_ps >= 0 and (next_ps < 0 or due_ps < next_ps):

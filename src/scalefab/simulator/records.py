@@ -140,7 +140,7 @@ PORT = np.dtype(
         ("ack_count", _i4),
         ("nack_arrives_ps", _i8),  # -1 = none is on its way
         ("timer_set", _i4),
-        ("cc_due", _i4),  # CC_UPDATEs that are due, a bit each: 2 x (1 = of ineligible VCs) + part
+        ("cc_due", _i4),  # CC_UPDATEs that are due, a bit each: 2 x (1 = of ineligible VCs) + part; PAUSE_DUE
         ("fault_key", _i8),  # substream of its direction of the link
         ("fault_count", _i8),  # frames drawn from it
         # switch output
@@ -180,6 +180,8 @@ PORT = np.dtype(
     ],
     align=True,
 )
+
+PAUSE_DUE = 16  # in ``cc_due``
 
 NOT_BLOCKED, ON_CREDIT, ON_WINDOW, ON_LLR = range(4)
 
@@ -357,7 +359,6 @@ RESPONSES = np.dtype(
     [
         ("bytes", _i8),  # of responses taken on and not yet in a frame on the line
         ("limit_bytes", _i8),
-        ("peak_bytes", _i8),
         ("waits", _i8),  # frames that had to wait
         ("held", _i4),  # frames that wait
         ("waking", _i4),  # 1 = an event to take one is scheduled

@@ -125,7 +125,4 @@ def wake_held(S: State, a: int, now_ps: int) -> None:
 @compiled
 def on_queued(S: State, a: int, size_bytes: int) -> None:
     """Count the bytes of responses that port ``a`` has to send from now on."""
-    q = S.responses[a]
-    q.bytes += size_bytes
-    if q.bytes > q.peak_bytes:
-        q.peak_bytes = q.bytes
+    S.responses[a].bytes += size_bytes
