@@ -74,7 +74,7 @@ SWITCH_LINK = "a link from a GPU (500 m of fiber, 800 Gb/s)"
         ({"cbfc": {"limits": (8_877, 8_877, 8_877, 64)}}, ()),
         (
             {"cbfc": {"limits": (512, 9_000, 9_000, 64), "lossless_vcs": 0b1110}},
-            ("fabric.cbfc.lossless_vcs: frames of VC 0 are lost where there is no room, nothing sends them again",),
+            ("fabric.cbfc.lossless_vcs: frames of VC 0 are lost where there is no room; RH sends them again",),
         ),
         (
             {"cbfc": {"pool": 4_000}},
@@ -109,7 +109,7 @@ SWITCH_LINK = "a link from a GPU (500 m of fiber, 800 Gb/s)"
         ({"llr": {"on": False, "outstanding_bytes_max": 4_096, "replay_timer_ps": 1}}, ()),
         (
             {"link": LinkSpec(flow_control=FlowControl.NONE), "endpoints": {"buffer_bytes": 32 * KIB}},
-            ("fabric.flow_control: frames that find no room in a receive buffer are lost, nothing sends them again; cbfc waits",),
+            ("fabric.flow_control: frames that find no room in a receive buffer are lost, RH sends them again",),
         ),
     ],
 )

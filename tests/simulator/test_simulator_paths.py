@@ -53,7 +53,8 @@ def test_a_port_that_dies_moves_its_work_to_the_other_plane(workload: str) -> No
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_port_that_comes_back_is_used_again(workload: str) -> None:
     scenario = bare(workload, "fabric.llr.data_age=2us", "fabric.llr.pcs_lost=2us", gpus=4, stacks=2)
-    result = run(scenario, Fault(1_000_000, 3, DOWN), Fault(6_000_000, 3, UP), Fault(20_000_000, 3, DOWN), Fault(30_000_000, 3, UP))
+    times = ((1_000_000, DOWN), (6_000_000, UP), (20_000_000, DOWN), (30_000_000, UP))
+    result = run(scenario, *(Fault(at_ps, 3, kind) for at_ps, kind in times))
     whole(result, simulate(scenario))
 
 
@@ -101,3 +102,17 @@ def test_an_outage_that_llr_survives_changes_no_path() -> None:
     result = run(scenario, Fault(2_000_000, 3, DOWN), Fault(4_000_000, 3, UP))
     whole(result, simulate(scenario))
     assert int(result.ports.replayed_frames.sum()) > 0 and result.rh_replays == 0
+
+
+@pytest.mark.parametrize("llr", ["on", "off"])
+def test_sen_finds_a_dead_port_long_before_the_retry_timer(llr: str) -> None:
+    """Without SEN senders wait for RH: 8 expiries without a sign of life, 1203.2 us."""
+    ends = {}
+    for sen in ("on", "off"):
+        settings = (f"fabric.sen={sen}", f"fabric.llr.enabled={llr}")
+        scenario = bare("all_to_all: {bytes_per_pair: 512KiB}", *settings, gpus=4, stacks=2)
+        result = run(scenario, Fault(1_500_000, 3, DOWN))
+        whole(result, simulate(scenario))
+        ends[sen] = result.completion_ps
+        assert (result.rh_path_errors > 0) == (sen == "off")
+    assert ends["on"] < 100_000_000 and 1_000_000_000 < ends["off"] < 2_000_000_000

@@ -142,7 +142,7 @@ def _credits(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
     lossy = [str(vc) for vc in range(spec.link.vcs) if not cbfc.lossless_vcs >> vc & 1]
     if lossy:
         yield (
-            f"fabric.cbfc.lossless_vcs: frames of VC {', '.join(lossy)} are lost where there is no room, nothing sends them again"
+            f"fabric.cbfc.lossless_vcs: frames of VC {', '.join(lossy)} are lost where there is no room; RH sends them again"
         )
 
 
@@ -201,7 +201,7 @@ def _pauses(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
 
 
 def _nothing(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
-    yield "fabric.flow_control: frames that find no room in a receive buffer are lost, nothing sends them again; cbfc waits"
+    yield "fabric.flow_control: frames that find no room in a receive buffer are lost, RH sends them again"
 
 
 def _outstanding(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:

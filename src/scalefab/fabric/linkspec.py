@@ -43,6 +43,13 @@ class AfterFlush(IntEnum):
     RE_INIT = 1
 
 
+class Sen(IntEnum):
+    """Whether switches send Switch Event Notifications; without them RH's timer finds out."""
+
+    OFF = 0
+    ON = 1
+
+
 class VcMap(IntEnum):
     """Which VC of a link DATA takes; ACKs stay on VC 3 either way."""
 
@@ -107,5 +114,6 @@ class LinkSpec:
     pfc: PfcSpec = field(default_factory=PfcSpec)
     vcs: int = 4
     vc_map: VcMap = VcMap.PROFILE
+    sen: Sen = Sen.ON
     dscp_map: tuple[tuple[int, int], ...] = ()
     pcp_map: tuple[tuple[int, int], ...] = ()

@@ -25,7 +25,6 @@ NEVER_PS = 1 << 62
 _STATE = {"flap": "down", "lanes": "rate"}
 """What a kind sets; two entries must not set the same thing of a link at once. Others set what their name says."""
 
-_LOSES = ("down", "flap", "ber", "loss", "lose_frame", "corrupt_frame")
 _ONE_WAY = (*SINGLE_FRAME, "slow_receiver", "ack_pause")
 
 
@@ -96,7 +95,7 @@ def outage_advice(entries: Sequence[FaultEntry], spec: FabricSpec) -> tuple[str,
         if broken:
             found.append(
                 f"faults[{index}].{entry.kind}: {exact_time(longest_ps)} without a signal is not below {' and '.join(broken)}: "
-                "the link gives up, and what it keeps is lost; longer times there would keep it"
+                "the link gives up, and RH sends what it kept again; longer times there would keep it"
             )
     return tuple(found)
 
@@ -106,9 +105,6 @@ def _misfits(entry: FaultEntry, fabric: Fabric, until_ps: int, key: str) -> Iter
     link, kind = fabric.spec.link, entry.kind
     if until_ps and entry.at >= until_ps:
         yield Problem(f"never happens, the run ends at {exact_time(until_ps)}", "an earlier time", key=f"{key}.at")
-    if kind in _LOSES and not link.llr.on:
-        said = "loses frames that nothing sends again, LLR is off"
-        yield Problem(said, "fabric.llr.enabled: on, or no such fault", key=f"{key}.{kind}")
     if kind == "ack_pause" and not link.llr.on:
         yield Problem("is read by nothing, LLR is off", "fabric.llr.enabled: on", key=f"{key}.{kind}")
     if kind in ("lose_sets", "delay_sets") and not link.llr.on and link.flow_control is not FlowControl.CBFC:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..fabric.linkspec import ALL_VCS, AfterFlush, CbfcSpec, FlowControl, LinkSpec, LinkStart, LlrSpec, PfcSpec, VcMap
+from ..fabric.linkspec import ALL_VCS, AfterFlush, CbfcSpec, FlowControl, LinkSpec, LinkStart, LlrSpec, PfcSpec, Sen, VcMap
 from ..protocol.limits import FrameAction
 from .linkmodels import PAUSE_QUANTA_MAX, Cbfc, Llr, Pfc
 from .models import FabricSection
@@ -16,6 +16,7 @@ def link_spec(section: FabricSection) -> LinkSpec:
         cbfc=_cbfc(section.cbfc),
         pfc=_pfc(section.pfc),
         vc_map=VcMap[section.vc_map.upper()],
+        sen=Sen.ON if section.sen else Sen.OFF,
     )
 
 

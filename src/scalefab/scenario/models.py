@@ -187,6 +187,7 @@ class FabricSection(Model):
     vc_map: Literal["profile", "one"] = Field(
         "profile", description="Which VCs traffic takes: requests, responses, bulk and control apart, or all data on VC 0."
     )
+    sen: OnOff = Field(True, description="Whether switches tell endpoints of ports that go down or come up.")
 
     @model_validator(mode="after")
     def _nothing_unread(self) -> FabricSection:
@@ -196,8 +197,6 @@ class FabricSection(Model):
                 faults.add(
                     f"{key}.{setting}", f"is read by nothing, 'flow_control' is {self.flow_control}", f"flow_control: {key}"
                 )
-        if self.ber and not self.llr.enabled:
-            faults.add("ber", "loses frames that nothing sends again, LLR is off", "fabric.llr.enabled: on, or no ber")
         if self.burst is not None and not self.ber:
             faults.add("burst", "is read by nothing, 'ber' is 0", "ber beside it")
         if self.cables.delay is not None:

@@ -16,7 +16,7 @@ from .drain import set_drain
 from .ordered_sets import flush_update, settle
 from .ports import kick, look_ps
 from .rates import set_rate
-from .records import ACKS_FROZEN, ACKS_GO, ACKS_PAUSED, FAULT, NEVER_PS, PCS_TIMER, State
+from .records import ACKS_FROZEN, ACKS_GO, ACKS_PAUSED, FAULT, NEVER_PS, PCS_TIMER, PORT_CHANGE, State
 from .retry import flushed, link_up
 
 LOST, SKIPPED = 3, 4
@@ -183,4 +183,7 @@ def end_up(S: State, a: int, down_ps: int, now_ps: int) -> None:
         port.frame_end_ps = now_ps
     if S.kernel[0].llr and S.llr_tx[a].state == llr.TX_FLUSH:
         link_up(S, a, now_ps)
+    elif S.link[a].dead:  # without LLR there is no handshake
+        S.llr_tx[a].state = llr.TX_ADVANCE
+        push(S, now_ps, PORT_CHANGE, a, 1)
     kick(S, a, look_ps(port, now_ps))

@@ -38,6 +38,8 @@ def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
         return
     if up == 0:
         drop_queued(S, a, now_ps)
+    if S.kernel[0].sen == 0:
+        return
     link.sen_event = sen.next_event(link.sen_event, _EVENT_BITS)
     link.sen_copies = 0
     push(S, now_ps, SEN_TIMER, a, int(link.sen_event))

@@ -409,6 +409,7 @@ KERNEL = np.dtype(
         ("rh", _i4),  # 1 = frames may be lost: RH keeps copies and runs its timers
         ("paths", _i4),  # 1 = links go down: spaces move to other paths
         ("path_count", _i4),
+        ("sen", _i4),  # 1 = switches tell of their ports
         ("change", _i4),
         ("share_top", _i4),
         ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)

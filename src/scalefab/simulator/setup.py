@@ -438,6 +438,7 @@ def make_state(
     for name, value in made.switches.items():
         k[name] = value
     k.rh = int(lossy)
+    k.sen = int(spec.link.sen)
     k.paths, k.path_count, k.share_top = int(changing), fabric.paths, len(shares.op)
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
