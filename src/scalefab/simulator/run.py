@@ -276,4 +276,9 @@ def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     no_room = int(run.state.link.no_room.sum())
     if no_room:
         notes.append(f"{no_room} frames found no room in receive buffers and were dropped; RH sent them again end to end")
+    k = run.state.kernel[0]
+    if k.resent or k.path_errors or k.again_runs:
+        moved = f", {int(k.again_runs)} pieces of work moved to other paths" if k.again_runs else ""
+        lost = f", {int(k.path_errors)} paths were given up by its timer" if k.path_errors else ""
+        notes.append(f"RH sent {int(k.resent)} frames again end to end{moved}{lost}")
     return tuple(notes)
