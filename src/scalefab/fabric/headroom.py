@@ -141,9 +141,7 @@ def _credits(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]:
         yield f"fabric.cbfc.pool: {cbfc.pool} credits of a port fill {_share(cbfc.pool, enough)} of {need.name}; {would}"
     lossy = [str(vc) for vc in range(spec.link.vcs) if not cbfc.lossless_vcs >> vc & 1]
     if lossy:
-        yield (
-            f"fabric.cbfc.lossless_vcs: frames of VC {', '.join(lossy)} are lost where there is no room; RH sends them again"
-        )
+        yield (f"fabric.cbfc.lossless_vcs: frames of VC {', '.join(lossy)} are lost where there is no room; RH sends them again")
 
 
 def _enough_credits(spec: FabricSpec, need: LinkNeed) -> int:

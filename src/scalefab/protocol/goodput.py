@@ -18,6 +18,12 @@ independent losses with probability p a frame sent, and no loss of answers but w
     form (this one is an `own` extension of it). Besides, the frames that would have shown the gap may be lost as well,
     p / (1 - p) of them on average; and if the NACK is lost (probability q), a frame ahead that comes 5 us after it brings the
     next one: R frame times, q / (1 - q) times on average. The window must last for W + R frames, else the retry timer ends it.
+
+`cbfc`
+    Throughput of one VC whose credits hold W frames: credits / (rate x round trip), at most 1; in the round trip is the wait for
+    the next CF_UPDATE. That wait is what the spacing leaves of each turn, so the form is a recurrence (max-plus), not one
+    quotient: frame k starts when the line is free and the CF_UPDATE has come that tells of frame k - W; a CF_UPDATE leaves when
+    something is freed and the spacing is over, and tells of all that is freed by then (`own`).
 """
 
 from __future__ import annotations
@@ -97,3 +103,39 @@ def timer_frames(size_bytes: int, rate_bps: int, timer_ps: int, replayed_frames:
     """Return V: the rest of the replay whose first frame was lost, then the replay timer."""
     frame_ps = line_time_ps(size_bytes + WIRE_EXTRA_BYTES, rate_bps)
     return replayed_frames + timer_ps / frame_ps
+
+
+def cbfc(window_frames: int, frame_ps: int, freed_ps: int, back_ps: int, spacing_ps: int) -> float:
+    """Return the throughput of one VC / line rate, when credits are all that holds a saturated sender back.
+
+    Parameters
+    ----------
+    window_frames
+        Frames that the credits hold: credits // credits a frame (rounding to whole credits is in there), at least 1.
+    frame_ps
+        Line time of a frame, preamble and gap too.
+    freed_ps
+        From a frame's first bit on the line to its last byte's leaving the receive buffer.
+    back_ps
+        Line time of an ordered set and the link's delay.
+    spacing_ps
+        Least time between two CF_UPDATEs.
+    """
+    frames = 40 * window_frames + 400
+    start = [0] * frames
+    told_at = [0] * frames  # when the sender hears that frame k has left
+    waiting: list[int] = []  # frames freed and not told yet
+    leave_ps = -spacing_ps
+    for k in range(frames):
+        free = start[k - 1] + frame_ps if k else 0
+        if k >= window_frames:
+            wanted = k - window_frames
+            while told_at[wanted] == 0:
+                leave_ps = max(start[waiting[0]] + freed_ps, leave_ps + spacing_ps)
+                while waiting and start[waiting[0]] + freed_ps <= leave_ps:
+                    told_at[waiting.pop(0)] = leave_ps + back_ps
+            free = max(free, told_at[wanted])
+        start[k] = free
+        waiting.append(k)
+    turns = 20 * window_frames  # whole turns: inside one frames come in bursts
+    return min(1.0, turns * frame_ps / (start[-1] - start[-1 - turns]))
