@@ -1,0 +1,117 @@
+"""Random small domains, workloads and faults: all is delivered once, bytes add up by link, no bound is beaten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from simulated import bare
+from test_simulator_tiers import tiered
+
+from scalefab.fabric.faultspec import Fault, FaultKind
+from scalefab.protocol.faults import threshold_of
+from scalefab.scenario.scenario import Scenario
+from scalefab.simulator.result import Status
+from scalefab.simulator.run import simulate
+
+WORKLOADS = (
+    "all_to_all: {bytes_per_pair: 48KiB}",
+    "all_to_all: {bytes_per_pair: 8KiB, operation: store, posted: false}",
+    "all_to_all: {bytes_per_pair: 64KiB, operation: send}",
+    "incast: {bytes: 96KiB, dst: 1}",
+    "permutation: {operation: get, bytes: 128KiB}",
+    "permutation: {operation: load, bytes: 24KiB, transaction: 64B}",
+    "permutation: {operation: put, bytes: 200KiB, posted: false}",
+    "all_reduce: {size: 256KiB}",
+)
+
+
+@st.composite
+def rows(draw: Any, ports: int) -> list[Fault]:
+    """One fault, with its end where it must have one for the run to finish."""
+    port = draw(st.integers(0, ports - 1))
+    at_ps = draw(st.integers(0, 8_000_000))
+    later_ps = at_ps + draw(st.sampled_from([200_000, 3_000_000, 30_000_000, 90_000_000]))
+    kind = draw(st.sampled_from(["frame", "loss", "sets", "late", "silent", "frozen", "slow", "stuck", "lanes", "flap"]))
+    if kind == "frame":
+        what = draw(
+            st.sampled_from([FaultKind.LOSE_FRAME, FaultKind.CORRUPT_FRAME, FaultKind.POISON_FRAME, FaultKind.SKIP_SEQUENCE])
+        )
+        return [Fault(at_ps, port, what, draw(st.integers(1, 40)))]
+    if kind == "loss":
+        return [Fault(at_ps, port, FaultKind.LOSS_RATE, threshold_of(draw(st.sampled_from([1e-3, 1e-2, 5e-2]))))]
+    if kind == "sets":
+        return [Fault(at_ps, port, FaultKind.LOSE_SETS, threshold_of(draw(st.sampled_from([0.01, 0.3]))))]
+    if kind == "late":
+        late = Fault(at_ps, port, FaultKind.DELAY_SETS, draw(st.integers(1, 3_000_000)))
+        return [late, Fault(later_ps, port, FaultKind.DELAY_SETS, 0)]
+    if kind in ("silent", "frozen"):
+        what = FaultKind.ACK_PAUSE if kind == "silent" else FaultKind.ACK_FREEZE
+        return [Fault(at_ps, port, what, 0 if kind == "silent" else -1), Fault(later_ps, port, FaultKind.ACK_RESUME)]
+    if kind in ("slow", "stuck"):
+        rate_bps = 50 * 10**9 if kind == "slow" else 0
+        return [Fault(at_ps, port, FaultKind.DRAIN, rate_bps), Fault(later_ps, port, FaultKind.DRAIN, -1)]
+    if kind == "lanes":
+        return [Fault(at_ps, port, FaultKind.RATE, draw(st.sampled_from([100, 200, 400])) * 10**9)]
+    return [Fault(at_ps, port, FaultKind.LINK_DOWN), Fault(later_ps, port, FaultKind.LINK_UP)]
+
+
+Recipe = tuple[str, tuple[str, ...], dict[str, int] | None, tuple[Fault, ...]]
+
+
+def build(workload: str, options: tuple[str, ...], shape: dict[str, int] | None) -> Scenario:
+    """Return a domain of planes, or without a shape one of leaves and spines."""
+    return tiered(workload, *options) if shape is None else bare(workload, *options, **shape)
+
+
+@st.composite
+def recipes(draw: Any) -> Recipe:
+    """Workload, settings, shape, faults: what a scenario is made of (a scenario's own text would be too long to read)."""
+    workload = draw(st.sampled_from(WORKLOADS))
+    more = [[], ["fabric.llr.re_init_on_flush=on"], ["fabric.llr.enabled=off"], ["fabric.sen=off"]]
+    options = [f"run.seed={draw(st.integers(1, 9))}", *draw(st.sampled_from(more))]
+    shape = None
+    if draw(st.booleans()):
+        buffer = draw(st.sampled_from(["8KiB", "64KiB", "256KiB"]))
+        options += [f"fabric.switches.buffer={buffer}", f"fabric.gpus.buffer={buffer}"]
+        shape = {"gpus": draw(st.integers(2, 6)), "stacks": draw(st.integers(1, 3))}
+    fabric = build(workload, tuple(options), shape).fabric
+    table: list[Fault] = []
+    down: set[int] = set()
+    for _ in range(draw(st.integers(0, 4))):
+        found = draw(rows(fabric.ports))
+        if found[0].kind is FaultKind.LINK_DOWN:
+            link = int(fabric.port_link[found[0].port])
+            if link in down:
+                continue
+            down.add(link)
+        table += found
+    return workload, tuple(options), shape, tuple(sorted(table, key=lambda row: row.at_ps))
+
+
+def check(recipe: Recipe) -> None:
+    workload, options, shape, faults = recipe
+    scenario = build(workload, options, shape)
+    result = simulate(replace(scenario, faults=faults))
+    clean = simulate(scenario)
+    assert result.status is Status.DONE and result.lost_frames == 0
+    assert result.data_bytes == clean.data_bytes
+    assert int(result.stage_ps.sum()) == result.frame_ps and (result.stage_ps >= 0).all()
+    assert int(result.link_load.sum()) == int(result.ports.wire_bytes.sum())
+    assert result.completion_ps >= result.bound_ps
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(recipes())
+def test_all_is_delivered_once(recipe: Recipe) -> None:
+    check(recipe)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(recipes())
+def test_all_is_delivered_once_at_length(recipe: Recipe) -> None:
+    check(recipe)
