@@ -139,3 +139,11 @@ def test_a_harmless_fault_changes_nothing(workload: str) -> None:
     assert careful.completion_ps == fast.completion_ps
     assert (careful.frames, careful.ack_frames) == (fast.frames, fast.ack_frames)
     np.testing.assert_array_equal(careful.ports.llr_acks, fast.ports.llr_acks)
+
+
+def test_a_number_left_out_while_credits_are_short() -> None:
+    """The frame takes no line time, so its port must look again at once and not in the past."""
+    small = ("fabric.switches.buffer=8KiB", "fabric.gpus.buffer=8KiB")
+    scenario = bare("all_to_all: {bytes_per_pair: 48KiB}", *small, gpus=2)
+    result = driver.simulate(replace(scenario, faults=(Fault(0, 0, FaultKind.SKIP_SEQUENCE, 5),)))
+    assert result.status is Status.DONE and result.lost_frames == 0

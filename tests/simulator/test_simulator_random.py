@@ -30,11 +30,15 @@ WORKLOADS = (
 
 
 @st.composite
-def rows(draw: Any, ports: int) -> list[Fault]:
-    """One fault, with its end where it must have one for the run to finish."""
+def rows(draw: Any, ports: int, again: bool) -> list[Fault]:
+    """One fault, with its end where it must have one for the run to finish.
+
+    ``again``: LLR begins anew after FLUSH. Without that a link that gives up while nobody takes it down and up is dead for good.
+    """
     port = draw(st.integers(0, ports - 1))
     at_ps = draw(st.integers(0, 8_000_000))
     later_ps = at_ps + draw(st.sampled_from([200_000, 3_000_000, 30_000_000, 90_000_000]))
+    soon_ps = later_ps if again else at_ps + 3_000_000
     kind = draw(st.sampled_from(["frame", "loss", "sets", "late", "silent", "frozen", "slow", "stuck", "lanes", "flap"]))
     if kind == "frame":
         what = draw(
@@ -42,15 +46,15 @@ def rows(draw: Any, ports: int) -> list[Fault]:
         )
         return [Fault(at_ps, port, what, draw(st.integers(1, 40)))]
     if kind == "loss":
-        return [Fault(at_ps, port, FaultKind.LOSS_RATE, threshold_of(draw(st.sampled_from([1e-3, 1e-2, 5e-2]))))]
+        return [Fault(at_ps, port, FaultKind.LOSS_RATE, threshold_of(draw(st.sampled_from([1e-3, 5e-2 if again else 1e-2]))))]
     if kind == "sets":
-        return [Fault(at_ps, port, FaultKind.LOSE_SETS, threshold_of(draw(st.sampled_from([0.01, 0.3]))))]
+        return [Fault(at_ps, port, FaultKind.LOSE_SETS, threshold_of(draw(st.sampled_from([0.01, 0.3 if again else 0.02]))))]
     if kind == "late":
         late = Fault(at_ps, port, FaultKind.DELAY_SETS, draw(st.integers(1, 3_000_000)))
-        return [late, Fault(later_ps, port, FaultKind.DELAY_SETS, 0)]
+        return [late, Fault(soon_ps, port, FaultKind.DELAY_SETS, 0)]
     if kind in ("silent", "frozen"):
         what = FaultKind.ACK_PAUSE if kind == "silent" else FaultKind.ACK_FREEZE
-        return [Fault(at_ps, port, what, 0 if kind == "silent" else -1), Fault(later_ps, port, FaultKind.ACK_RESUME)]
+        return [Fault(at_ps, port, what, 0 if kind == "silent" else -1), Fault(soon_ps, port, FaultKind.ACK_RESUME)]
     if kind in ("slow", "stuck"):
         rate_bps = 50 * 10**9 if kind == "slow" else 0
         return [Fault(at_ps, port, FaultKind.DRAIN, rate_bps), Fault(later_ps, port, FaultKind.DRAIN, -1)]
@@ -82,7 +86,7 @@ def recipes(draw: Any) -> Recipe:
     table: list[Fault] = []
     down: set[int] = set()
     for _ in range(draw(st.integers(0, 4))):
-        found = draw(rows(fabric.ports))
+        found = draw(rows(fabric.ports, "fabric.llr.re_init_on_flush=on" in options))
         if found[0].kind is FaultKind.LINK_DOWN:
             link = int(fabric.port_link[found[0].port])
             if link in down:

@@ -332,5 +332,5 @@ def cc_goes(S: State, a: int, start_ps: int) -> bool:
     S.port[a].cc_due &= ~(1 << f.first)
     S.link[a].cc_updates += 1
     transmit(S, a, i, start_ps)
-    kick(S, a, S.port[a].free_ps)
+    kick(S, a, look_ps(S.port[a], S.kernel[0].now_ps))
     return True

@@ -18,7 +18,7 @@ from .packing import compose
 from .pathchange import move_room
 from .pathstate import append_reply, redirect
 from .pools import new_frame
-from .ports import block, credit_mark, kick, window_mark
+from .ports import block, credit_mark, kick, look_ps, window_mark
 from .recorder import record_frame
 from .records import ACK, DATA, IN_RING, NOWHERE, ON_WINDOW, PARKED, State
 from .responses import wake_held
@@ -269,7 +269,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
                 send_control(S, a, start_ps)
             else:
                 send_ack(S, a, s, start_ps)
-            kick(S, a, port.free_ps)
+            kick(S, a, look_ps(port, now_ps))
             return
         else:
             short_of_credit = True
@@ -315,7 +315,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
             send_data(S, a, vc, s1, n1, start_ps)
         else:
             send_data(S, a, vc, s2, n2, start_ps)
-        kick(S, a, port.free_ps)
+        kick(S, a, look_ps(port, now_ps))
         return
     if short_of_credit or held_by_llr:
         sleep(S, a, now_ps, held_by_llr)
