@@ -147,3 +147,11 @@ def test_a_number_left_out_while_credits_are_short() -> None:
     scenario = bare("all_to_all: {bytes_per_pair: 48KiB}", *small, gpus=2)
     result = driver.simulate(replace(scenario, faults=(Fault(0, 0, FaultKind.SKIP_SEQUENCE, 5),)))
     assert result.status is Status.DONE and result.lost_frames == 0
+
+
+def test_what_was_owed_while_acks_paused_goes_when_they_resume() -> None:
+    small = ("fabric.switches.buffer=8KiB", "fabric.gpus.buffer=8KiB")
+    scenario = bare("all_to_all: {bytes_per_pair: 48KiB}", *small, gpus=2)
+    faults = (Fault(0, 0, FaultKind.ACK_PAUSE), Fault(0, 2, FaultKind.LOSE_FRAME, 1), Fault(3_000_000, 0, FaultKind.ACK_RESUME))
+    result = driver.simulate(replace(scenario, faults=faults))
+    assert result.status is Status.DONE and result.lost_frames == 0 and result.completion_ps > 3_000_000

@@ -84,6 +84,11 @@ def carry_out(S: State, a: int, n: int, now_ps: int) -> None:
         link.frozen_seq = row.arg if row.arg >= 0 else told & ((1 << SEQUENCE_BITS) - 1)
     elif kind == _ACK_RESUME:
         link.ack_mode = ACKS_GO
+        port = S.port[a]
+        if 0 <= port.nack_due_ps < now_ps:  # what was owed meanwhile goes from now on
+            port.nack_due_ps = now_ps
+        if port.ack_last_ps < now_ps - port.ack_gap_ps:
+            port.ack_last_ps = now_ps - port.ack_gap_ps
     elif kind == _CC_STOP or kind == _CC_RESUME:
         link.cc_stopped = 1 if kind == _CC_STOP else 0
     elif kind == _DRAIN:
