@@ -1,0 +1,79 @@
+"""Where a flow result must not be trusted, told with the result: what this fidelity leaves out, and what in this run it concerns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, Problem
+from ...fabric.arrays import Fabric
+from ...protocol.operations import Kind
+from ...scenario.scenario import Scenario
+from ...units import format_time
+from ...workload.graph import OperationGraph
+
+LEFT_OUT = (
+    "flow fidelity: max-min fair rates, no frames; not to be trusted for queueing latency (incast), loss and replay, "
+    "credits and windows, or operations that are shorter than the way they go"
+)
+_INCAST = 4  # own: from so many lanes into one port on, a frame waits for several others
+_SHORT = 0.05  # own: from such a share of short operations on it is worth a line
+_COARSE = 0.002  # own: a grain of so much of the run is worth a line
+
+
+def refuse(scenario: Scenario) -> None:
+    """Refuse what flows cannot stand for.
+
+    Raises
+    ------
+    InputError
+        The scenario has faults.
+    """
+    if scenario.faults:
+        text = f"{len(scenario.faults)} changes of links by 'faults' need frames, and flow fidelity has none"
+        raise InputError([Problem(text, "run.fidelity packet, or no faults", file=scenario.path, key="faults")])
+
+
+def notes(scenario: Scenario, state: Any) -> tuple[str, ...]:
+    """Return one line a limit that concerns this run; the first is the same for all."""
+    graph, fabric = scenario.graph, scenario.fabric
+    found = [LEFT_OUT]
+    k, op = state.kernel[0], state.op
+    if scenario.fabric_spec.ber > 0:
+        found.append("flow fidelity: 'ber' is left out, as if no frame were ever lost")
+    short = _short_operations(op)
+    if short > _SHORT:
+        found.append(f"flow fidelity: {100 * short:.0f} % of the operations spend more time on their way than on the line")
+    if bool((graph.kind == Kind.FENCE).any()):
+        found.append("flow fidelity: a FENCE takes a round trip; what it waits for is left out")
+    incast = _incast(graph, fabric, state)
+    if incast:
+        found.append(incast)
+    if k.coarsest_ps > _COARSE * k.horizon_ps:
+        found.append(
+            f"flow fidelity: rates were shared out anew only every {format_time(int(k.coarsest_ps))}, or a run of this size "
+            "would take as long as with frames"
+        )
+    return tuple(found)
+
+
+def _short_operations(op: Any) -> float:
+    network = op[op.alone == 0]
+    if not len(network):
+        return 0.0
+    alone = np.maximum(network.executed_ps - network.first_ps - network.tail_ps, 0)
+    return float(np.count_nonzero(alone < network.tail_ps)) / len(network)
+
+
+def _incast(graph: OperationGraph, fabric: Fabric, state: Any) -> str:
+    """Return a line when some GPU takes in much more than the mean of those that take part, from several at once."""
+    into = np.bincount(graph.dst[graph.kind < Kind.FENCE], minlength=fabric.endpoints).astype(np.int64)
+    used = into[into > 0]
+    fullest = int(state.link.most.max(initial=0))
+    if not len(used) or fullest < _INCAST or int(used.max()) < 2 * float(np.median(into[: fabric.endpoints])):
+        return ""
+    return (
+        f"flow fidelity: {int(used.max())} operations go to GPU {int(into.argmax())}, up to {fullest} share a link: "
+        "the time of all of them holds, the latency of one does not"
+    )
