@@ -19,6 +19,7 @@ LEFT_OUT = (
 )
 _INCAST = 4  # own: from so many lanes into one port on, a frame waits for several others
 _SHORT = 0.05  # own: from such a share of short operations on it is worth a line
+_FEW = 4  # own: symmetric traffic shares out at its begin and its end; a grain then changes nothing
 _COARSE = 0.002  # own: a grain of so much of the run is worth a line
 
 
@@ -50,7 +51,7 @@ def notes(scenario: Scenario, state: Any) -> tuple[str, ...]:
     incast = _incast(graph, fabric, state)
     if incast:
         found.append(incast)
-    if k.coarsest_ps > _COARSE * k.horizon_ps:
+    if k.coarsest_ps > _COARSE * k.horizon_ps and k.fills > _FEW:
         found.append(
             f"flow fidelity: rates were shared out anew only every {format_time(int(k.coarsest_ps))}, or a run of this size "
             "would take as long as with frames"

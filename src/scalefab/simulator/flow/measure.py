@@ -24,6 +24,7 @@ from ...workload.chains import (
 from ...workload.cuts import memory_ps
 from ...workload.frames import alone_wire_bytes, items, largest_item, one_frame_bytes, smallest_item
 from ...workload.graph import I1, I2, I4, I8
+from .overhead import control_bytes, data_frames
 
 MAIN_VC = np.array([1, 0, 0, 0, 2, 2, 2, 0, 0, 0], np.int64)
 """VC that the data of each kind travel in: a LOAD's are responses (1), a GET's are bulk (2)."""
@@ -50,6 +51,10 @@ def measure(
     limit: int,
     pack: int,
     spread: int,
+    ways: int,
+    ack_every: int,
+    ctlos_spacing: int,
+    cf_spacing: int,
     e: I8,
     mebi_ps: I8,
     op: Any,
@@ -64,6 +69,8 @@ def measure(
         As in `workload.bounds`.
     spread
         1 = an operation flows over all its ports as one piece.
+    ways, ack_every, ctlos_spacing, cf_spacing
+        See `overhead.control_bytes`.
     e, mebi_ps
         Endpoint table, time of 1 MiB in each endpoint's memory.
     """
@@ -83,6 +90,10 @@ def measure(
         there = 1 if reads(what) else 0
         b0, n0, b1, n1, b2, n2 = items(what, size[i], int(chunk[i]), mtu, there)
         o.wire_bytes = alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack)
+        frames = data_frames(b0, n0, b1, n1, b2, n2, limit, pack)
+        o.control_bytes = control_bytes(
+            what, int(posted[i]), frames, o.wire_bytes, ways, ack_every, ctlos_spacing, cf_spacing
+        )
         o.data_bytes = size[i]
         o.memory_ratio = size[i] / o.wire_bytes
         large = one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2))

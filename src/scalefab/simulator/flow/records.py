@@ -57,6 +57,7 @@ OPERATION = np.dtype(
         ("answer_ps", _i8),  # from executed to done; alone: from ready to done
         ("wire_bytes", _i8),  # of its data, headers and gaps included
         ("side_bytes", _i8),  # wire bytes that go the other way: answers, or the requests of reads
+        ("control_bytes", _i8),  # ACK frames and ordered sets that its data cause on the way back
         ("data_bytes", _i8),
         ("memory_ratio", _f8),  # bytes of target memory a wire byte
         ("side_ratio", _f8),

@@ -18,7 +18,7 @@ from ..result import UNTIL_NOTE, OperationTimes, PortTable, Result, Stage, Statu
 from . import records as rec
 from .kernel import DONE, EVENTS, NO_PROGRESS, run_flow
 from .limits import notes, refuse
-from .setup import BUDGET, Links, make_flow
+from .setup import BUDGET, Links, load_kernels, make_flow
 
 _SLICE_EVENTS = 100_000
 
@@ -52,6 +52,7 @@ def simulate_flow(
     if progress is not None and not is_compiled(run_flow):
         progress(Progress("compile", not jit_enabled() or is_cached(run_flow), 0, 0, 0, 0, 0.0))
     lower = bound(scenario.graph, scenario.fabric, pack=scenario.options.pack)
+    load_kernels(scenario.graph, scenario.fabric)
     loaded = time.perf_counter()
     state, links = make_flow(scenario.graph, scenario.fabric, scenario.options, max(lower.ps, 1), budget)
     packed = bundle(state)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...fabric.arrays import Fabric
+from ...fabric.linkspec import FlowControl
+from ...fabric.spec import FabricSpec
 from ...protocol.multipath import Spray
 from ...protocol.operations import FCS_BYTES, HEADER_BYTES, ICRC_BYTES, Kind
 from ...protocol.tiers import leaf_uplink, spine_link
@@ -23,6 +25,7 @@ from ...workload.graph import OperationGraph
 from ..records import zeros
 from ..setup import make_shares, unit_counts
 from . import measure as m
+from . import overhead
 from . import records as rec
 
 BUDGET = 60_000_000  # visits of links by lanes: about half a second
@@ -43,10 +46,13 @@ class Links:
         Bytes a ps, shape (links,).
     of_port
         Link of each directed port, -1 = none; shape (ports,).
+    back
+        Link of the other direction, its own number where there is none (memory); shape (links,).
     """
 
     capacity: F8
     of_port: I4
+    back: I4
 
 
 def spread_evenly(graph: OperationGraph, fabric: Fabric, options: RunOptions) -> bool:
@@ -81,14 +87,17 @@ def whole_links(fabric: Fabric) -> Links:
     used = of_port >= 0
     np.add.at(capacity, of_port[used], rate[used])
     capacity[2 * n : 3 * n] = np.maximum(fabric.node_memory_Bps[:n], 1) / _PS_PER_S
-    return Links(capacity, of_port)
+    back = np.arange(links, dtype=np.int32)
+    back[of_port[used]] = of_port[fabric.port_peer[used]]
+    return Links(capacity, of_port, back)
 
 
 def port_links(fabric: Fabric) -> Links:
     """Return one link a directed port, and behind them the memories."""
     rate = fabric.port_rate_bps / 8 / _PS_PER_S
     memory = np.maximum(fabric.node_memory_Bps[: fabric.endpoints], 1) / _PS_PER_S
-    return Links(np.concatenate([rate, memory]), np.arange(fabric.ports, dtype=np.int32))
+    back = np.concatenate([fabric.port_peer, np.arange(fabric.ports, fabric.ports + fabric.endpoints)]).astype(np.int32)
+    return Links(np.concatenate([rate, memory]), np.arange(fabric.ports, dtype=np.int32), back)
 
 
 def route_links(fabric: Fabric, src: I8, dst: I8, path: I8) -> I4:
@@ -154,6 +163,40 @@ def _whole_lanes(graph: OperationGraph, fabric: Fabric, op: Any, table: I8, side
     return piece, np.ascontiguousarray(link[:lanes])
 
 
+def _control_settings(spec: FabricSpec, options: RunOptions, paths: int) -> tuple[int, int, int, int]:
+    """Return ways, ack_every, ctlos_spacing and cf_spacing of `overhead.control_bytes`."""
+    dealt = options.spray in (Spray.ROUND_ROBIN, Spray.LEAST_QUEUED)
+    llr, credit = spec.link.llr, spec.link.flow_control is FlowControl.CBFC
+    return (
+        paths if dealt else 1,
+        options.ack_every_frames,
+        llr.ctlos_spacing_bytes if llr.on else 0,
+        spec.cf_spacing_bytes if credit else 0,
+    )
+
+
+def _kept(links: Links, op: Any, piece: Any, lane_link: I4, main: int, side: bool) -> F8:
+    """Return the share of its capacity that each link keeps for data (`overhead`)."""
+    wire, control = np.zeros(len(links.capacity), np.int64), np.zeros(len(links.capacity), np.int64)
+    overhead.add_up(op, piece, lane_link, main, np.zeros(int(side), np.int8), wire, control)
+    pays = np.where(links.back == np.arange(len(wire)), 0, control[links.back])
+    kept: F8 = np.where(wire > 0, wire / np.maximum(wire + pays, 1), 1.0)
+    return kept
+
+
+def load_kernels(graph: OperationGraph, fabric: Fabric) -> None:
+    """Compile or load what `make_flow` calls, on no operation at all."""
+    table, mebi = endpoint_table(fabric), endpoint_mebi_ps(fabric)
+    op, piece = zeros(0, rec.OPERATION), zeros(0, rec.PIECE)
+    columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted, graph.address, graph.stack)
+    m.measure(*(column[:0] for column in (*columns, graph.compute_ps)), 64, 64, 1, 1, 1, 1, 1, 1, table, mebi, op)
+    nothing = np.zeros((0, 3), np.int32)
+    m.whole_lanes(*(column[:0] for column in columns[:3]), m.MAIN_VC, table, -1, -1, 0, op, piece, nothing[:, 0].copy(), nothing)
+    m.count_members(nothing, 0, np.zeros(1, np.int64))
+    total = np.zeros(1, np.int64)
+    overhead.add_up(op, piece, nothing, 2, np.zeros(0, np.int8), total, total.copy())
+
+
 def make_flow(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int, budget: int) -> tuple[rec.State, Links]:
     """Build the flow kernel's arrays for one run.
 
@@ -174,7 +217,8 @@ def make_flow(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizo
     op.first_ps = op.executed_ps = op.done_ps = -1
     limit = spec.frame_max - HEADER_BYTES - ICRC_BYTES - FCS_BYTES
     columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted, graph.address, graph.stack)
-    m.measure(*columns, graph.compute_ps, spec.mtu, limit, int(options.pack), int(whole), table, mebi, op)
+    control = _control_settings(spec, options, fabric.paths)
+    m.measure(*columns, graph.compute_ps, spec.mtu, limit, int(options.pack), int(whole), *control, table, mebi, op)
     side = bool(op.side_bytes.any())
     if whole:
         links = whole_links(fabric)
@@ -190,7 +234,9 @@ def make_flow(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizo
     link = zeros(len(links.capacity), rec.LINK)
     offsets = np.zeros(len(link) + 1, np.int64)
     m.count_members(lane_link, lanes, offsets)
-    link.capacity, link.first = links.capacity, offsets[:-1]
+    link.first = offsets[:-1]
+    main = (width - 1) // (2 if side else 1)
+    link.capacity = links.capacity * _kept(links, op, piece, lane_link, main, side)
 
     roots = np.flatnonzero(graph.waits == 0)
     begin = op.start_ps[roots] + op.lead_ps[roots]
@@ -200,7 +246,7 @@ def make_flow(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizo
     k = kernel[0]
     k.horizon_ps, k.budget = max(1, horizon_ps), budget
     k.width = width
-    k.main = (width - 1) // (2 if side else 1)
+    k.main = main
     k.bin_ps = max(1, -(-horizon_ps // (rec.BINS // 2)))
     waiting = int(np.count_nonzero((op.waits > 0) & (op.alone == 0)))
     state = rec.State(
