@@ -50,6 +50,17 @@ _Set = Annotated[
 ]
 
 
+_Fidelity = Annotated[
+    str,
+    typer.Option(
+        "--fidelity",
+        metavar="packet|flow",
+        help="Every frame, or flows at fair rates: an estimate in a hundredth of the time. As --set run.fidelity=.",
+        show_default=False,
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
@@ -90,13 +101,14 @@ def run(
         typer.Option("--frames", metavar="N", min=0, max=1_000_000, help="Rows of the sample of frames in frames.csv, at most."),
     ] = 50_000,
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the tables as Parquet too (extra 'parquet').")] = False,
+    fidelity: _Fidelity = "",
 ) -> int:
     """Simulate a scenario; print the verdict; write a run folder with report.html, tables and manifest."""
-    from .run import Kept, run_scenario
+    from .run import Kept, run_scenario, with_fidelity
 
     kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet)
     with _interruptible():
-        return run_scenario(file, overrides or (), kept=kept, json_wanted=json, quiet=quiet)
+        return run_scenario(file, with_fidelity(overrides or (), fidelity), kept=kept, json_wanted=json, quiet=quiet)
 
 
 _Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
@@ -192,13 +204,15 @@ def bench_command(
     overrides: _Set = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    fidelity: _Fidelity = "",
 ) -> int:
     """Simulate a collective over a range of sizes and print the table of nccl-tests, with the lower bound beside each time."""
     from .bench import Asked, bench
+    from .run import with_fidelity
 
     asked = Asked(operation, fabric, begin, end, factor, ranks, datatype, root, algorithm)
     with _interruptible():
-        return bench(asked, overrides or (), json_wanted=json, quiet=quiet)
+        return bench(asked, with_fidelity(overrides or (), fidelity), json_wanted=json, quiet=quiet)
 
 
 @app.command("explain", epilog=_EPILOG, short_help="Say what a setting of a scenario file is.")

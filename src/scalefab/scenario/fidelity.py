@@ -10,3 +10,10 @@ class Fidelity(StrEnum):
 
     PACKET = "packet"  #: every frame, ACK and credit
     FLOW = "flow"  #: max-min fair rates of operations (`simulator.flow`); no frame, no queue, no loss
+
+
+FLOW_LEAVES_OUT = (
+    "flow fidelity: max-min fair rates, no frames; not to be trusted for queueing latency (incast), loss and replay, "
+    "credits and windows, or operations that are shorter than the way they go"
+)
+"""Stands with every result of flows; `simulator.flow.limits` adds what concerns the run."""

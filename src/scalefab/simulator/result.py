@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
-from ..scenario.fidelity import Fidelity
+from ..scenario.fidelity import Fidelity as Fidelity
 from ..workload.graph import OperationGraph
 from .trace import Trace
 from .waits import Waits

@@ -9,15 +9,12 @@ import numpy as np
 from ...errors import InputError, Problem
 from ...fabric.arrays import Fabric
 from ...protocol.operations import Kind
+from ...scenario.fidelity import FLOW_LEAVES_OUT
 from ...scenario.scenario import Scenario
 from ...units import format_time
 from ...workload.graph import OperationGraph
 
-LEFT_OUT = (
-    "flow fidelity: max-min fair rates, no frames; not to be trusted for queueing latency (incast), loss and replay, "
-    "credits and windows, or operations that are shorter than the way they go"
-)
-_INCAST = 4  # own: from so many lanes into one port on, a frame waits for several others
+_INCAST = 4  # own: from so many operations into one GPU on, a frame waits for several others
 _SHORT = 0.05  # own: from such a share of short operations on it is worth a line
 _FEW = 4  # own: symmetric traffic shares out at its begin and its end; a grain then changes nothing
 _COARSE = 0.002  # own: a grain of so much of the run is worth a line
@@ -39,7 +36,7 @@ def refuse(scenario: Scenario) -> None:
 def notes(scenario: Scenario, state: Any) -> tuple[str, ...]:
     """Return one line a limit that concerns this run; the first is the same for all."""
     graph, fabric = scenario.graph, scenario.fabric
-    found = [LEFT_OUT]
+    found = [FLOW_LEAVES_OUT]
     k, op = state.kernel[0], state.op
     if scenario.fabric_spec.ber > 0:
         found.append("flow fidelity: 'ber' is left out, as if no frame were ever lost")
@@ -48,7 +45,7 @@ def notes(scenario: Scenario, state: Any) -> tuple[str, ...]:
         found.append(f"flow fidelity: {100 * short:.0f} % of the operations spend more time on their way than on the line")
     if bool((graph.kind == Kind.FENCE).any()):
         found.append("flow fidelity: a FENCE takes a round trip; what it waits for is left out")
-    incast = _incast(graph, fabric, state)
+    incast = _incast(graph, fabric)
     if incast:
         found.append(incast)
     if k.coarsest_ps > _COARSE * k.horizon_ps and k.fills > _FEW:
@@ -67,14 +64,15 @@ def _short_operations(op: Any) -> float:
     return float(np.count_nonzero(alone < network.tail_ps)) / len(network)
 
 
-def _incast(graph: OperationGraph, fabric: Fabric, state: Any) -> str:
-    """Return a line when some GPU takes in much more than the mean of those that take part, from several at once."""
-    into = np.bincount(graph.dst[graph.kind < Kind.FENCE], minlength=fabric.endpoints).astype(np.int64)
-    used = into[into > 0]
-    fullest = int(state.link.most.max(initial=0))
-    if not len(used) or fullest < _INCAST or int(used.max()) < 2 * float(np.median(into[: fabric.endpoints])):
+def _incast(graph: OperationGraph, fabric: Fabric) -> str:
+    """Return a line when some GPU is the target of many more operations than most of those that take part."""
+    network = graph.kind < Kind.FENCE
+    into = np.bincount(graph.dst[network], minlength=fabric.endpoints)
+    out = np.bincount(graph.src[network], minlength=fabric.endpoints)
+    part = into[(into > 0) | (out > 0)]
+    if not len(part) or int(part.max()) < max(_INCAST, 2 * float(np.median(part))):
         return ""
     return (
-        f"flow fidelity: {int(used.max())} operations go to GPU {int(into.argmax())}, up to {fullest} share a link: "
-        "the time of all of them holds, the latency of one does not"
+        f"flow fidelity: {int(part.max())} operations go to GPU {int(into.argmax())} alone: the time of all of them holds, "
+        "the latency of one does not"
     )
