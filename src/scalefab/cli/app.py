@@ -215,6 +215,58 @@ def bench_command(
         return bench(asked, with_fidelity(overrides or (), fidelity), json_wanted=json, quiet=quiet)
 
 
+class TableForm(StrEnum):
+    """Forms of a table on stdout."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+@app.command("sweep", epilog=_EPILOG, short_help="Run a scenario many times with settings varied.")
+def sweep_command(
+    file: _File,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=V,V...", help="A setting and its values; may be repeated.", show_default=False),
+    ] = None,
+    side_by_side: Annotated[
+        bool, typer.Option("--list", help="First values together, then second ones; without it every combination.")
+    ] = False,
+    overrides: _Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder of journal, tables and report; a sweep goes on where one lies. Default: sweeps/NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    processes: Annotated[int, typer.Option("--processes", metavar="N", help="On this machine; 0 = as many as cores.")] = 0,
+    scheduler: Annotated[
+        str,
+        typer.Option("--scheduler", metavar="tcp://...", help="Run on this Dask cluster (extra 'dask').", show_default=False),
+    ] = "",
+    fidelity: _Fidelity = "",
+    form: Annotated[TableForm, typer.Option("--format", help="Of the table on stdout.")] = TableForm.TEXT,
+    json: Annotated[bool, typer.Option("--json", help="As --format json: one object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Run every point of a grid, as many at a time as there are cores; what is done is never run again.
+
+    Exit 5 after Ctrl-C: table and report hold what is done, the same command goes on. Exit 1 when a point ended with an error.
+    """
+    from .run import with_fidelity
+    from .sweep import Asked, sweep
+
+    asked = Asked(vary or (), side_by_side, out, processes, scheduler)
+    with _interruptible():
+        return sweep(
+            file, with_fidelity(overrides or (), fidelity), asked, form="json" if json else form.value, quiet=quiet
+        )
+
+
 @app.command("explain", epilog=_EPILOG, short_help="Say what a setting of a scenario file is.")
 def explain_command(
     key: Annotated[

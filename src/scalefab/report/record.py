@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import shlex
@@ -11,6 +10,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from ..scenario.identity import scenario_hash
 from ..scenario.paths import dotted
 from ..simulator.result import Fidelity, Result, Stage
 from ..simulator.verdict import Verdict
@@ -85,16 +85,6 @@ def waits_object(waits: Waits) -> dict[str, Any]:
 
 def _edge_object(edge: Wait) -> dict[str, Any]:
     return {**asdict(edge), "reason": edge.reason.value}
-
-
-def scenario_hash(scenario: Scenario) -> str:
-    """Return the SHA-256 of the user's text and the resolved configuration: equal hash and version = equal picoseconds."""
-    canonical = json.dumps(scenario.resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    digest = hashlib.sha256()
-    for part in (scenario.text, canonical):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()
 
 
 def make_manifest(
