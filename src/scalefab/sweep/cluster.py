@@ -41,7 +41,7 @@ def run_cluster(tasks: Sequence[Task], scheduler: str) -> Iterator[dict[str, Any
     try:
         _check_versions(client, scheduler)
         futures = {client.submit(run_task, task, key=f"scalefab-{task.key}", retries=0, pure=True): task for task in tasks}
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             if future.status == "finished":
                 row = future.result()
             else:
