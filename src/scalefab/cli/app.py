@@ -170,6 +170,20 @@ def check(
         return check_scenario(file, overrides or (), json_wanted=json)
 
 
+@app.command("profile", epilog=_EPILOG, short_help="Say where the time of a run goes.")
+def profile_command(
+    file: _File,
+    overrides: _Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Say where the time of a run goes: reading, building, kernel; and inside the kernel by kind of event, ns each."""
+    from .profile import profile_scenario
+
+    with _interruptible():
+        return profile_scenario(file, overrides or (), json_wanted=json, quiet=quiet)
+
+
 @app.command("bench", epilog=_EPILOG, short_help="Print nccl-tests' table from simulation.")
 def bench_command(
     operation: Annotated[
