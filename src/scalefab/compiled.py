@@ -148,7 +148,7 @@ def compiled_entry(function: _F) -> _F:
 
 
 def direct(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the machine code of an entry kernel that has been called once, for many short calls with arguments of the same types.
+    """Return the machine code of an entry kernel that has been called before, for many short calls with the same types.
 
     The ordinary call looks at the type of every array of a bundle again, about 2 ms; this one takes 1 us.
     """

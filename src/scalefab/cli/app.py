@@ -276,9 +276,7 @@ def sweep_command(
 
     asked = Asked(vary or (), side_by_side, out, processes, scheduler)
     with _interruptible():
-        return sweep(
-            file, with_fidelity(overrides or (), fidelity), asked, form="json" if json else form.value, quiet=quiet
-        )
+        return sweep(file, with_fidelity(overrides or (), fidelity), asked, form="json" if json else form.value, quiet=quiet)
 
 
 @app.command("explain", epilog=_EPILOG, short_help="Say what a setting of a scenario file is.")

@@ -71,7 +71,8 @@ def sweep(file: Path, overrides: Sequence[str], asked: Asked, *, form: str, quie
 def _points(asked: Asked) -> Any:
     from ..sweep.points import Form, make_points, read_vary
 
-    problems, varied = [], []
+    problems: list[Problem] = []
+    varied = []
     for text in asked.vary:
         try:
             varied.append(read_vary(text))

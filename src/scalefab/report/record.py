@@ -35,7 +35,7 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
     """
     wall_s = result.wall_s
     waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
-    flat = {
+    flat: dict[str, Any] = {
         "scalefab": package_version,
         "command": "run",
         "scenario": name,

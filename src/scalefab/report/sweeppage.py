@@ -130,7 +130,11 @@ def render_sweep(name: str, rows: Sequence[Row], package_version: str) -> str:
         for figure in data["figures"]
     )
     shown_names = ("completion_us", "bound_us", "bound_percent", "busbw_GBps", "limited_by", "fidelity", "wall_s")
-    columns = [*((key, "n") for key in keys), ("status", ""), *((n, "" if n in ("limited_by", "fidelity") else "n") for n in shown_names)]
+    columns = [
+        *((key, "n") for key in keys),
+        ("status", ""),
+        *((n, "" if n in ("limited_by", "fidelity") else "n") for n in shown_names),
+    ]
     body = [
         [
             *(f"<code>{escape(str(row['settings'].get(key, '')))}</code>" for key in keys),

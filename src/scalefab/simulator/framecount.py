@@ -52,6 +52,7 @@ def count_frames(
         if what == JOIN or what == COMPUTE:
             continue
         switches = 1 if leaf[src[i]] == leaf[dst[i]] else 3
+        there = 0
         for back in range(1 if posted[i] and what != GET else 2):
             b0, n0, b1, n1, b2, n2 = items(what, size[i], int(chunk[i]), mtu, back)
             frames = max(1, alone_frames(b0, n0, b1, n1, b2, n2, limit) if pack else n0 + n1 + n2)
@@ -60,6 +61,9 @@ def count_frames(
             if not is_bulk(what) and what != FENCE and paths > 1 and pack and chunk[i] > 0 and chunk[i] < _PAGE_BYTES:
                 page = _PAGE_BYTES // chunk[i]  # transactions of one page take one path
                 frames = max(frames, (n0 + page - 1) // page * ((min(page, n0) + crowd(b0, limit) - 1) // crowd(b0, limit)))
+            if back and not is_bulk(what):
+                frames = max(frames, there)  # what is executed is answered at once: few answers wait for others
+            there = frames
             alone = 0
             if is_bulk(what) and back == (1 if what == GET else 0):
                 spaces = min(frames, ways)

@@ -1,4 +1,4 @@
-"""Where a flow result must not be trusted, told with the result: what this fidelity leaves out, and what in this run it concerns."""
+"""Where a flow result must not be trusted, told with it: what this fidelity leaves out, what in this run it concerns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each operation takes of links, memory and time, compiled; sizes and latencies are those of the bounds (`workload.chains`)."""
+"""What each operation takes of links, memory and time, compiled; sizes and latencies are the bounds' (`workload.chains`)."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ def measure(
         b0, n0, b1, n1, b2, n2 = items(what, size[i], int(chunk[i]), mtu, there)
         o.wire_bytes = alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack)
         frames = data_frames(b0, n0, b1, n1, b2, n2, limit, pack)
-        o.control_bytes = control_bytes(
-            what, int(posted[i]), frames, o.wire_bytes, ways, ack_every, ctlos_spacing, cf_spacing
-        )
+        o.control_bytes = control_bytes(what, int(posted[i]), frames, o.wire_bytes, ways, ack_every, ctlos_spacing, cf_spacing)
         o.data_bytes = size[i]
         o.memory_ratio = size[i] / o.wire_bytes
         large = one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2))
@@ -193,5 +191,3 @@ def count_members(link: I4, lanes: int, count: I8) -> None:
                 count[link[lane, c] + 1] += 1
     for i in range(1, len(count)):
         count[i] += count[i - 1]
-
-

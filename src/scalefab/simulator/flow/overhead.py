@@ -1,9 +1,9 @@
 """What control frames and ordered sets take of the lines, compiled: of each link's capacity, by totals over the run.
 
-Data that pass a link cause ACK frames, LLR ACK sets and CF_UPDATEs on its way back, where they take line time from the data there.
-Here they are not events but a tax: a link keeps data / (data + control) of its capacity, both summed over the whole run. In W1 that
-is 0.4 %; where each sequence space carries a frame or two, an ACK frame for each makes it 4 %. A link whose way back carries no data
-pays nothing.
+Data that pass a link cause ACK frames, LLR ACK sets and CF_UPDATEs on its way back, where they take line time from the data
+there. Here they are not events but a tax: a link keeps data / (data + control) of its capacity, both summed over the run. In W1
+that is 0.4 %; where each sequence space carries a frame or two, an ACK frame for each makes it 4 %. A link whose way back carries
+no data pays nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The arrays that the flow kernel works on: operations, pieces, lanes, links.
 
-A *piece* is what one operation sends over one path (or over all of them at once, see `setup`); a *lane* is a queue of pieces with
-the same ends and the same links, served first come, first served, as a sequence space of the packet simulator is. The piece at
-the head of a lane flows; the rates of all lanes with a piece are max-min fair. Rates are bytes of wire a picosecond, times integers.
+A *piece* is what one operation sends over one path (or over all of them at once, see `setup`); a *lane* is a queue of pieces
+with the same ends and the same links, served first come, first served, as a sequence space of the packet simulator is. The piece
+at the head of a lane flows; the rates of all lanes with a piece are max-min fair. Rates are bytes of wire a ps, times integers.
 """
 
 from __future__ import annotations

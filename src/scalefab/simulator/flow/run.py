@@ -23,9 +23,7 @@ from .setup import BUDGET, Links, load_kernels, make_flow
 _SLICE_EVENTS = 100_000
 
 
-def simulate_flow(
-    scenario: Scenario, *, progress: Callable[[Progress], None] | None = None, budget: int = BUDGET
-) -> Result:
+def simulate_flow(scenario: Scenario, *, progress: Callable[[Progress], None] | None = None, budget: int = BUDGET) -> Result:
     """Simulate a scenario as flows.
 
     Parameters
@@ -155,9 +153,7 @@ def _ports(fabric: Fabric, state: rec.State, links: Links) -> tuple[PortTable, A
         load[used] = np.rint(state.load[link] / shared[link][:, None]).astype(np.int64)
     busy = wire * fabric.port_ps_num // fabric.port_ps_den
     none = np.zeros(n, np.int64)
-    rest = {
-        name: none.copy() for name in PortTable.__dataclass_fields__ if name not in ("wire_bytes", "data_bytes", "busy_ps")
-    }
+    rest = {name: none.copy() for name in PortTable.__dataclass_fields__ if name not in ("wire_bytes", "data_bytes", "busy_ps")}
     return PortTable(wire_bytes=wire, data_bytes=_data_bytes(fabric, state, wire), busy_ps=busy, **rest), load
 
 

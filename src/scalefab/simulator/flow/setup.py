@@ -117,9 +117,7 @@ def route_links(fabric: Fabric, src: I8, dst: I8, path: I8) -> I4:
     return np.stack([first, np.where(far, up, -1), np.where(far, down, -1), last], axis=1).astype(np.int32)
 
 
-def _path_lanes(
-    graph: OperationGraph, fabric: Fabric, options: RunOptions, op: Any, side: bool
-) -> tuple[Any, I4]:
+def _path_lanes(graph: OperationGraph, fabric: Fabric, options: RunOptions, op: Any, side: bool) -> tuple[Any, I4]:
     """Return pieces and the links of their lanes where operations are shared out over paths."""
     mtu = fabric.spec.mtu
     units, parts = unit_counts(graph, mtu)
@@ -132,7 +130,7 @@ def _path_lanes(
     src, dst = np.where(back, dst, src), np.where(back, src, dst)
     vc = m.MAIN_VC[graph.kind[which]]
     key = ((src * fabric.endpoints + dst) * fabric.paths + path) * 4 + vc
-    unique, first, lane = np.unique(key, return_index=True, return_inverse=True)
+    _, first, lane = np.unique(key, return_index=True, return_inverse=True)
     per_op = np.bincount(which, minlength=len(graph))
     count = np.where(shares.stride[mine] == 0, -(-units[which] // per_op[which]), shares.count[mine])
 
@@ -189,15 +187,19 @@ def load_kernels(graph: OperationGraph, fabric: Fabric) -> None:
     table, mebi = endpoint_table(fabric), endpoint_mebi_ps(fabric)
     op, piece = zeros(0, rec.OPERATION), zeros(0, rec.PIECE)
     columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted, graph.address, graph.stack)
-    m.measure(*(column[:0] for column in (*columns, graph.compute_ps)), 64, 64, 1, 1, 1, 1, 1, 1, table, mebi, op)
+    none: Any = tuple(column[:0] for column in (*columns, graph.compute_ps))
+    calls: tuple[Any, Any] = (m.measure, m.whole_lanes)
+    calls[0](*none, 64, 64, 1, 1, 1, 1, 1, 1, table, mebi, op)
     nothing = np.zeros((0, 3), np.int32)
-    m.whole_lanes(*(column[:0] for column in columns[:3]), m.MAIN_VC, table, -1, -1, 0, op, piece, nothing[:, 0].copy(), nothing)
+    calls[1](*none[:3], m.MAIN_VC, table, -1, -1, 0, op, piece, nothing[:, 0].copy(), nothing)
     m.count_members(nothing, 0, np.zeros(1, np.int64))
     total = np.zeros(1, np.int64)
     overhead.add_up(op, piece, nothing, 2, np.zeros(0, np.int8), total, total.copy())
 
 
-def make_flow(graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int, budget: int) -> tuple[rec.State, Links]:
+def make_flow(
+    graph: OperationGraph, fabric: Fabric, options: RunOptions, horizon_ps: int, budget: int
+) -> tuple[rec.State, Links]:
     """Build the flow kernel's arrays for one run.
 
     Parameters
