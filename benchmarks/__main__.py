@@ -15,10 +15,11 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import fec
+from . import fec, fidelity
 from .cases import CASES, Case, Check
 
-KNOWN = (*CASES, fec.CASE)
+OTHERS = {module.CASE: module for module in (fec, fidelity)}
+KNOWN = (*CASES, *OTHERS)
 
 LONG_S = 4.0
 DEFAULT_FRAME_MAX = 4160  # 4 KiB of payload a frame, so that frames a second compare with other simulators
@@ -99,7 +100,7 @@ def main() -> int:
     passed = True
     for name in names:
         repeat = max(1, wanted.repeat)
-        flat, checks = fec.run(repeat) if name == fec.CASE else _run(CASES[name], wanted.frame_max, repeat)
+        flat, checks = OTHERS[name].run(repeat) if name in OTHERS else _run(CASES[name], wanted.frame_max, repeat)
         passed = passed and all(check.passed for check in checks)
         flat["checks"] = [
             {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in asdict(check).items()}
@@ -109,8 +110,8 @@ def main() -> int:
         objects[name] = flat | {"command": "benchmarks"}
         if wanted.json:
             continue
-        if name == fec.CASE:
-            print(f"{name}  {fec.TITLE}")
+        if name in OTHERS:
+            print(f"{name}  {OTHERS[name].TITLE}")
             _print_checks(checks)
         else:
             _print_text(CASES[name], flat, checks)

@@ -50,6 +50,17 @@ _Set = Annotated[
 ]
 
 
+_Fidelity = Annotated[
+    str,
+    typer.Option(
+        "--fidelity",
+        metavar="packet|flow",
+        help="Every frame, or flows at fair rates: an estimate in a hundredth of the time. As --set run.fidelity=.",
+        show_default=False,
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
@@ -90,13 +101,14 @@ def run(
         typer.Option("--frames", metavar="N", min=0, max=1_000_000, help="Rows of the sample of frames in frames.csv, at most."),
     ] = 50_000,
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the tables as Parquet too (extra 'parquet').")] = False,
+    fidelity: _Fidelity = "",
 ) -> int:
     """Simulate a scenario; print the verdict; write a run folder with report.html, tables and manifest."""
-    from .run import Kept, run_scenario
+    from .run import Kept, run_scenario, with_fidelity
 
     kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet)
     with _interruptible():
-        return run_scenario(file, overrides or (), kept=kept, json_wanted=json, quiet=quiet)
+        return run_scenario(file, with_fidelity(overrides or (), fidelity), kept=kept, json_wanted=json, quiet=quiet)
 
 
 _Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
@@ -158,6 +170,20 @@ def check(
         return check_scenario(file, overrides or (), json_wanted=json)
 
 
+@app.command("profile", epilog=_EPILOG, short_help="Say where the time of a run goes.")
+def profile_command(
+    file: _File,
+    overrides: _Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Say where the time of a run goes: reading, building, kernel; and inside the kernel by kind of event, ns each."""
+    from .profile import profile_scenario
+
+    with _interruptible():
+        return profile_scenario(file, overrides or (), json_wanted=json, quiet=quiet)
+
+
 @app.command("bench", epilog=_EPILOG, short_help="Print nccl-tests' table from simulation.")
 def bench_command(
     operation: Annotated[
@@ -192,13 +218,65 @@ def bench_command(
     overrides: _Set = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    fidelity: _Fidelity = "",
 ) -> int:
     """Simulate a collective over a range of sizes and print the table of nccl-tests, with the lower bound beside each time."""
     from .bench import Asked, bench
+    from .run import with_fidelity
 
     asked = Asked(operation, fabric, begin, end, factor, ranks, datatype, root, algorithm)
     with _interruptible():
-        return bench(asked, overrides or (), json_wanted=json, quiet=quiet)
+        return bench(asked, with_fidelity(overrides or (), fidelity), json_wanted=json, quiet=quiet)
+
+
+class TableForm(StrEnum):
+    """Forms of a table on stdout."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+@app.command("sweep", epilog=_EPILOG, short_help="Run a scenario many times with settings varied.")
+def sweep_command(
+    file: _File,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=V,V...", help="A setting and its values; may be repeated.", show_default=False),
+    ] = None,
+    side_by_side: Annotated[
+        bool, typer.Option("--list", help="First values together, then second ones; without it every combination.")
+    ] = False,
+    overrides: _Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder of journal, tables and report; a sweep goes on where one lies. Default: sweeps/NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    processes: Annotated[int, typer.Option("--processes", metavar="N", help="On this machine; 0 = as many as cores.")] = 0,
+    scheduler: Annotated[
+        str,
+        typer.Option("--scheduler", metavar="tcp://...", help="Run on this Dask cluster (extra 'dask').", show_default=False),
+    ] = "",
+    fidelity: _Fidelity = "",
+    form: Annotated[TableForm, typer.Option("--format", help="Of the table on stdout.")] = TableForm.TEXT,
+    json: Annotated[bool, typer.Option("--json", help="As --format json: one object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> int:
+    """Run every point of a grid, as many at a time as there are cores; what is done is never run again.
+
+    Exit 5 after Ctrl-C: table and report hold what is done, the same command goes on. Exit 1 when a point ended with an error.
+    """
+    from .run import with_fidelity
+    from .sweep import Asked, sweep
+
+    asked = Asked(vary or (), side_by_side, out, processes, scheduler)
+    with _interruptible():
+        return sweep(file, with_fidelity(overrides or (), fidelity), asked, form="json" if json else form.value, quiet=quiet)
 
 
 @app.command("explain", epilog=_EPILOG, short_help="Say what a setting of a scenario file is.")

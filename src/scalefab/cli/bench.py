@@ -124,8 +124,9 @@ def _object(setup: FabricSetup, plan: Plan, rows: list[Row], code: ExitCode) -> 
         "status": status.get(code, "failed"),
         "operation": plan.operation.value,
         "fabric": setup.name,
+        "fidelity": setup.options.fidelity.value,
         "ranks": plan.ranks,
         "skipped_bytes": list(plan.skipped),
         "mean_busbw_GBps": round(mean_busbw_GBps(rows), 6),
-        "rows": [flat_row(plan, row) for row in rows],
+        "rows": [flat_row(plan, row, setup.options.fidelity) for row in rows],
     }

@@ -16,6 +16,7 @@ from .output import say, warn
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
+    from ..simulator.estimate import Estimate
 
 
 def check_scenario(file: Path, overrides: Sequence[str], *, json_wanted: bool) -> ExitCode:
@@ -36,7 +37,10 @@ def check_scenario(file: Path, overrides: Sequence[str], *, json_wanted: bool) -
         raise
     for text in scenario.warnings:
         warn(text)
-    say(json.dumps(_facts(scenario)) if json_wanted else _words(file, scenario))
+    from ..simulator.estimate import estimate
+
+    cost = estimate(scenario)
+    say(json.dumps(_facts(scenario, cost)) if json_wanted else f"{_words(file, scenario)}\n{cost_words(cost)}")
     return ExitCode.OK
 
 
@@ -44,7 +48,21 @@ def _answer(name: str, status: str, **more: Any) -> dict[str, Any]:
     return {"scalefab": __version__, "command": "check", "scenario": name, "status": status, **more}
 
 
-def _facts(scenario: Scenario) -> dict[str, Any]:
+def cost_words(cost: Estimate) -> str:
+    """Return what a run will cost, in one line."""
+    from ..simulator.estimate import Basis
+
+    basis = {
+        Basis.PILOT: "measured at its beginning",
+        Basis.STORED: "at the speed last measured here",
+        Basis.REFERENCE: "at the speed of the machine of the benchmarks",
+    }[cost.basis]
+    told = f"{cost.frames:,} data frames, {cost.ack_frames:,} ACK frames, " if cost.frames else ""
+    time = f"{cost.seconds:.2g} s" if cost.seconds >= 0.1 else "less than 0.1 s"
+    return f"a run takes about: {told}{cost.events:,} events, {time} of one core ({basis}), {cost.memory_MB:.0f} MB"
+
+
+def _facts(scenario: Scenario, cost: Estimate) -> dict[str, Any]:
     spec = scenario.fabric_spec
     shape = plane_shape(spec)
     return _answer(
@@ -62,6 +80,15 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
         operations=len(scenario.graph),
         data_bytes=int(scenario.graph.bytes.sum()),
         fault_rows=len(scenario.faults),
+        estimate={
+            "fidelity": scenario.options.fidelity.value,
+            "frames": cost.frames,
+            "ack_frames": cost.ack_frames,
+            "events": cost.events,
+            "seconds": round(cost.seconds, 4),
+            "memory_MB": round(cost.memory_MB, 1),
+            "basis": cost.basis.value,
+        },
         warnings=list(scenario.warnings),
         problems=[],
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from ..simulator.run import Progress
+    from ..simulator.progress import Progress
 
 _COMPILING = "compiling the simulator kernel once for this machine, about 25 s"
 _FIRST_LINE_S, _LINE_EVERY_S = 5.0, 15.0

@@ -36,6 +36,11 @@ class Kept:
     parquet: bool = False
 
 
+def with_fidelity(overrides: Sequence[str], fidelity: str) -> tuple[str, ...]:
+    """Return the settings with that of ``--fidelity``, where one is named."""
+    return (*overrides, f"run.fidelity={fidelity}") if fidelity else tuple(overrides)
+
+
 def run_scenario(file: Path, overrides: Sequence[str], *, kept: Kept, json_wanted: bool, quiet: bool) -> ExitCode:
     """Run one scenario and return the verdict's exit code.
 
@@ -73,10 +78,13 @@ def _recording(scenario: Scenario, kept: Kept) -> Scenario:
     """
     from ..report.capturefile import require_capture
     from ..report.parquet import require_parquet
+    from ..scenario.fidelity import Fidelity
 
     options = replace(scenario.options, sample_frames=kept.sample_frames)
     if kept.capture_frames:
         require_capture(scenario.fabric_spec.header_stack)
+        if options.fidelity is Fidelity.FLOW:
+            raise InputError([Problem("flow fidelity has no frames to capture", "run.fidelity packet", key="--capture")])
         options = replace(options, capture_frames=kept.capture_frames)
     elif kept.capture_phy:
         raise InputError([Problem("--capture-phy without frames to capture", "--capture N beside it", key="--capture-phy")])

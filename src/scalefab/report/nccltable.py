@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import __version__
 from ..scenario.fabricfile import FabricSetup
+from ..scenario.fidelity import FLOW_LEAVES_OUT, Fidelity
 from ..sweep.bench import Plan, Row
 from ..sweep.nccl import printed_root, redop
 from ..units import format_rate
@@ -26,6 +27,7 @@ def header(setup: FabricSetup, plan: Plan, factor: int) -> str:
         f"# fabric {setup.name}: {plan.ranks} of {gpus.count} GPUs, {ports}",
         f"# minBytes {plan.sizes[0]} maxBytes {plan.sizes[-1]} step: {factor}(factor)",
         "# time: on the network, until the last byte is executed at its target; no kernel launch, no arithmetic",
+        *([f"# {FLOW_LEAVES_OUT}"] if setup.options.fidelity is Fidelity.FLOW else []),
         "#",
         "# " + f"{'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}" + "           out-of-place         " + "          bound",
         "# " + _heads(("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "bound", "of it", "algo")),
@@ -74,8 +76,9 @@ def mean_busbw_GBps(rows: Sequence[Row]) -> float:
     return sum(row.busbw_GBps for row in rows) / len(rows) if rows else 0.0
 
 
-def flat_row(plan: Plan, row: Row) -> dict[str, Any]:
-    """Return one row of ``bench --json``."""
+def flat_row(plan: Plan, row: Row, fidelity: Fidelity = Fidelity.PACKET) -> dict[str, Any]:
+    """Return one row of ``bench --json``; what speaks of frames is null at flow fidelity."""
+    framed = fidelity is Fidelity.PACKET
     return {
         "size_bytes": row.size_bytes,
         "count": row.count,
@@ -89,7 +92,7 @@ def flat_row(plan: Plan, row: Row) -> dict[str, Any]:
         "wrong": row.wrong,
         "bound_us": round(row.bound_ps / 1e6, 6),
         "bound_percent": round(100 * row.bound_fraction, 3),
-        "frames": row.frames,
-        "lost_frames": row.lost_frames,
+        "frames": row.frames if framed else None,
+        "lost_frames": row.lost_frames if framed else None,
         "tried_us": {name: round(time_ps / 1e6, 6) for name, time_ps in row.tried_ps.items()},
     }

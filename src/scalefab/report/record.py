@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import shlex
@@ -11,8 +10,9 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from ..scenario.identity import scenario_hash
 from ..scenario.paths import dotted
-from ..simulator.result import Result, Stage
+from ..simulator.result import Fidelity, Result, Stage
 from ..simulator.verdict import Verdict
 from ..simulator.waits import Wait, Waits
 
@@ -23,17 +23,23 @@ if TYPE_CHECKING:
 _PACKAGES = ("numpy", "numba", "pydantic", "plotly")
 
 
+_OF_FRAMES = ("frames", "ack_frames", "cf_updates", "llr_ack_sets", "frames_per_s", "lost_frames", "lost_time")
+"""What only a run of frames can tell; null at flow fidelity."""
+
+
 def flat_object(name: str, result: Result, verdict: Verdict, package_version: str) -> dict[str, Any]:
     """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage.
 
+    At flow fidelity what speaks of frames is null, and ``not_to_be_trusted_for`` says what else to leave alone.
     A run that stood still has ``wait_for`` besides: why (`waits_object`).
     """
     wall_s = result.wall_s
     waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
-    return {
+    flat: dict[str, Any] = {
         "scalefab": package_version,
         "command": "run",
         "scenario": name,
+        "fidelity": result.fidelity.value,
         "status": verdict.outcome.value,
         "completion_ps": int(result.completion_ps),
         "completion_us": round(result.completion_ps / 1e6, 6),
@@ -60,6 +66,15 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
         **waits,
     }
+    if result.fidelity is Fidelity.FLOW:
+        flat |= dict.fromkeys(_OF_FRAMES) | {"not_to_be_trusted_for": flow_limits(result)}
+    return flat
+
+
+def flow_limits(result: Result) -> list[str]:
+    """Return what a result of flows must not be trusted for, one line each; none for one of frames."""
+    mark = f"{result.fidelity.value} fidelity: "
+    return [note.removeprefix(mark) for note in result.notes if note.startswith(mark)]
 
 
 def waits_object(waits: Waits) -> dict[str, Any]:
@@ -74,16 +89,6 @@ def waits_object(waits: Waits) -> dict[str, Any]:
 
 def _edge_object(edge: Wait) -> dict[str, Any]:
     return {**asdict(edge), "reason": edge.reason.value}
-
-
-def scenario_hash(scenario: Scenario) -> str:
-    """Return the SHA-256 of the user's text and the resolved configuration: equal hash and version = equal picoseconds."""
-    canonical = json.dumps(scenario.resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    digest = hashlib.sha256()
-    for part in (scenario.text, canonical):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()
 
 
 def make_manifest(
@@ -107,6 +112,7 @@ def make_manifest(
         "scenario_file": scenario.path,
         "hash": f"sha256:{scenario_hash(scenario)}",
         "seed": int(result.seed),
+        "fidelity": result.fidelity.value,
         "status": verdict.outcome.value,
         "exit_code": int(verdict.exit_code),
         "wall_s": round(result.wall_s, 6),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..fabric.tiers import planes_text
 from ..simulator.advice import WAITING, percent
 from ..simulator.focus import BUSY, Direction, find_focus
-from ..simulator.result import STAGE_LABELS, Result, Status
+from ..simulator.result import STAGE_LABELS, Fidelity, Result, Status
 from ..simulator.verdict import Outcome, Verdict
 from ..units import format_rate, format_size, format_time
 from .drawing import SIZE, disc_svg, legend_svg, make_discs, reading
@@ -69,8 +69,9 @@ def header(scenario: Subject, result: Result, verdict: Verdict, manifest: dict[s
     )
     tiles = "".join(f'<div class="figure"><b>{escape(value)}</b><span>{escape(name)}</span></div>' for value, name in figures)
     kind = "done" if status is Outcome.DONE else "other"
+    flows = '<span class="status other">flow fidelity: an estimate</span>' if result.fidelity is Fidelity.FLOW else ""
     return (
-        f'<header><h1>{escape(scenario.name)}<span class="status {kind}">{_STATUS_TEXT[status]}</span></h1>'
+        f'<header><h1>{escape(scenario.name)}<span class="status {kind}">{_STATUS_TEXT[status]}</span>{flows}</h1>'
         f'<p class="under">{escape(what)}</p>'
         f'<p class="under">scalefab {escape(str(manifest["scalefab"]))} · {escape(str(manifest["started_utc"]))}</p>'
         f'<div class="figures">{tiles}</div></header>'
@@ -215,6 +216,8 @@ def links_section(verdict: Verdict) -> str:
 
 def lost_time_section(result: Result, verdict: Verdict) -> str:
     """Return where executed data frames spent their time."""
+    if result.fidelity is Fidelity.FLOW:
+        return section("lost-time", "Lost time", "<p>Not known at flow fidelity: there are no frames.</p>")
     rows = []
     largest = max(verdict.stages.values(), default=0.0) or 1.0
     for stage, share in verdict.stages.items():

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..simulator.advice import percent
-from ..simulator.result import STAGE_LABELS, Result
+from ..simulator.result import STAGE_LABELS, Fidelity, Result
 from ..simulator.verdict import Verdict
 from ..units import format_size, format_time
 
@@ -49,8 +49,9 @@ def print_tables(console: Console, result: Result, verdict: Verdict) -> None:
     console.print()
     console.print(groups_table(verdict))
     console.print()
-    console.print(lost_time_table(result, verdict))
-    console.print()
+    if result.fidelity is Fidelity.PACKET:
+        console.print(lost_time_table(result, verdict))
+        console.print()
     console.print(links_table(verdict))
 
 

@@ -35,6 +35,7 @@ from .entries import (
     PointToPoint,
     RingTask,
 )
+from .fidelity import Fidelity
 from .linksettings import link_spec
 from .models import Cables, FabricSection, RunSection, Spine
 from .paths import dotted, near_file, near_miss, printable
@@ -111,6 +112,7 @@ def run_options(section: RunSection) -> RunOptions:
     """Return the options of the run."""
     return RunOptions(
         seed=section.seed,
+        fidelity=Fidelity(section.fidelity),
         spray=Spray[section.spray.upper()],
         pack=section.pack,
         window_frames=section.window,

@@ -227,6 +227,7 @@ class RunSection(Model):
     """How the run is carried out."""
 
     seed: int = Field(1, ge=0, le=2**31 - 1, description="The one seed; everything random draws from named streams of it.")
+    fidelity: Literal["packet", "flow"] = Field("packet", description="What is simulated: every frame, or flows at fair rates.")
     spray: Literal["hash", "round_robin", "least_queued", "single"] = Field(
         "round_robin", description="How bulk packets choose among the live paths."
     )

@@ -12,6 +12,7 @@ from ..protocol.multipath import Spray
 from ..protocol.reliability import ACK_DELAY_PS, ACK_EVERY_FRAMES, SERVICE_FRAMES, WINDOW_FRAMES
 from ..workload.graph import OperationGraph
 from ..workload.spec import WorkloadSpec
+from .fidelity import Fidelity
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class RunOptions:
     """
 
     seed: int = 1
+    fidelity: Fidelity = Fidelity.PACKET
     spray: Spray = Spray.ROUND_ROBIN
     pack: bool = True
     window_frames: int = WINDOW_FRAMES

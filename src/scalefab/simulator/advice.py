@@ -39,7 +39,7 @@ from .metrics import (
     stage_shares,
     utilisation,
 )
-from .result import STAGE_LABELS, Result, Stage, Status
+from .result import STAGE_LABELS, Fidelity, Result, Stage, Status
 
 BOUND_REACHED = 0.90  # own: a run within 10 % of its bound is limited by what binds the bound
 UNEVEN = 1.25  # own: a port with 25 % more than the mean is worth a name
@@ -93,6 +93,7 @@ _CAUSE_OF_CUT = {
 }
 _KIND_OF_CAUSE = {Cause.UPLINK: LinkKind.UPLINK, Cause.DOWN_LINK: LinkKind.DOWN_LINK}
 _CAUSE_OF_KIND = {kind: cause for cause, kind in _KIND_OF_CAUSE.items()}
+_CAUSE_OF_LINK = {LinkKind.FROM_GPU: Cause.SOURCE, LinkKind.TO_GPU: Cause.SINK, **_CAUSE_OF_KIND}
 WAITING = frozenset(_CAUSE_OF_WAIT)
 """Stages in which a frame waits for others; the rest is its way itself."""
 
@@ -139,6 +140,8 @@ def find_limit(result: Result) -> Limit:
         return Limit(
             cause, f"{result.bound_cut}: the run reaches {percent(reached, 1)} of that bound{_evidence(result, cause)}", True
         )
+    if result.fidelity is Fidelity.FLOW:
+        return _flow_limit(result)
     shares = stage_shares(result)
     fixed = sum(shares[stage] for stage in _FIXED)
     busiest = link_load(result, int(np.argmax(utilisation(result))))
@@ -162,6 +165,17 @@ def find_limit(result: Result) -> Limit:
             Cause.CHAIN, f"operations that wait for each other: {idle} over the whole run; while frames move, {text}", False
         )
     return Limit(cause, text, False)
+
+
+def _flow_limit(result: Result) -> Limit:
+    """Return what limits a run of flows away from its bound: its busiest link, or that operations wait for each other."""
+    port = int(np.argmax(utilisation(result)))
+    busiest = link_load(result, port)
+    told = f"the busiest link, {busiest.name}, is {percent(busiest.utilisation, 0)} busy"
+    if busiest.utilisation < BUSY:
+        return Limit(Cause.CHAIN, f"operations that wait for each other, and latencies: {told} over the run", False)
+    cause = _CAUSE_OF_LINK[LinkKind(int(link_kinds(result.fabric)[port]))]
+    return Limit(cause, f"{cause.value}: {told}{_evidence(result, cause)}", False)
 
 
 def _cause_of_cut(cut: str) -> Cause:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fabric.arrays import Fabric
+from ..scenario.fidelity import Fidelity as Fidelity
 from ..workload.graph import OperationGraph
 from .trace import Trace
 from .waits import Waits
@@ -127,6 +128,8 @@ class Result:
         Frames that RH sent again end to end, NACK frames, paths that were given up.
     operations_done
         Operations that finished; equal to len(graph) when status is DONE.
+    fidelity
+        What was simulated. At `Fidelity.FLOW` there are no frames: their counts, ``stage_ps`` and latencies are 0.
     waits
         Who waits for whom, when status is NO_PROGRESS.
     """
@@ -165,6 +168,7 @@ class Result:
     trace: Trace | None = None
     waits: Waits | None = None
     manifest: dict[str, Any] = field(default_factory=dict)
+    fidelity: Fidelity = Fidelity.PACKET
 
     @property
     def lost_frames(self) -> int:

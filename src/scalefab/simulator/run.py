@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..compiled import bundle, is_cached, is_compiled, jit_enabled
 from ..protocol.operations import Kind
+from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
 from .kernel import Reason, run_kernel
+from .progress import Progress as Progress
+from .progress import peak_memory_MB
 from .records import State
 from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, Kept, grow, make_state
@@ -28,24 +28,8 @@ _NEVER_PS = 1 << 62
 _SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is; passed to the ``progress`` callback a few times a second.
-
-    ``phase`` is ``compile`` (``cached`` tells whether a stored kernel is loaded) or ``run``.
-    """
-
-    phase: str
-    cached: bool
-    now_ps: int
-    events: int
-    executed_bytes: int
-    total_bytes: int
-    wall_s: float
-
-
 def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None = None) -> Result:
-    """Simulate a scenario, every frame of it.
+    """Simulate a scenario, every frame of it, or as flows where ``run.fidelity`` says so.
 
     Parameters
     ----------
@@ -60,6 +44,10 @@ def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None 
         ``status`` DONE; PARTIAL after Ctrl-C or when ``run.until`` was reached; NO_PROGRESS when nothing could move any more.
         Same scenario and seed = same picoseconds on any machine.
     """
+    if scenario.options.fidelity is Fidelity.FLOW:
+        from .flow.run import simulate_flow  # another kernel: only where it is asked for
+
+        return simulate_flow(scenario, progress=progress)
     graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
     total = int(graph.bytes[~np.isin(graph.kind, (Kind.COMPUTE, Kind.JOIN))].sum())
     begin = time.perf_counter()
@@ -172,12 +160,6 @@ def _latency_edges() -> Any:
         octave, v = (0, b) if b < 32 else (b // 16 - 1, b % 16 + 16)
         edges[b] = (v << octave) << 8
     return edges
-
-
-def peak_memory_MB() -> float:
-    """Peak resident memory of this process in MB (1e6 bytes)."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: str) -> Result:

@@ -21,7 +21,7 @@ from .metrics import (
     overall_bandwidth_Bps,
     stage_shares,
 )
-from .result import STAGE_LABELS, UNTIL_NOTE, Result, Stage, Status
+from .result import STAGE_LABELS, UNTIL_NOTE, Fidelity, Result, Stage, Status
 
 HOT_LINKS = 16
 
@@ -132,8 +132,8 @@ def judge(result: Result) -> Verdict:
         Line("Limited by", limit.text),
         Line("Lost time", _lost_time_text(result, shares)),
         Line("Hot links", _links_text(links)),
-        Line("Efficiency", _efficiency_text(parts)),
-        Line("Latency", _latency_text(latencies)),
+        Line("Efficiency", _efficiency_text(result, parts)),
+        Line("Latency", _latency_text(result, latencies)),
         Line("Try next", str(suggestion)),
     )
     return Verdict(
@@ -195,6 +195,8 @@ def _outcome(result: Result, failures: tuple[str, ...]) -> Outcome:
 def _result_text(result: Result, outcome: Outcome, failures: tuple[str, ...]) -> str:
     done, total = result.operations_done, len(result.graph)
     moved = f"{format_size(result.data_bytes)} of data in {result.frames} data frames"
+    if result.fidelity is Fidelity.FLOW:
+        moved = f"{format_size(result.data_bytes)} of data as flows (flow fidelity, an estimate: no frame was simulated)"
     if outcome is Outcome.FAILED:
         return f"FAILED: {failures[0]}"
     if outcome is Outcome.DONE:
@@ -243,6 +245,8 @@ def _group_text(group: GroupMetrics) -> str:
 
 
 def _lost_time_text(result: Result, shares: dict[Stage, float]) -> str:
+    if result.fidelity is Fidelity.FLOW:
+        return "not known at flow fidelity: --fidelity packet tells"
     if not result.frames:
         return "no frame was executed"
     mean = format_time(result.frame_ps // result.frames)
@@ -262,19 +266,22 @@ def _links_text(links: tuple[LinkLoad, ...]) -> str:
     return "; ".join(f"{link.name} {percent(link.utilisation)} busy, {link.ratio:.2f}x the mean" for link in links[:3])
 
 
-def _efficiency_text(parts: Efficiency | None) -> str:
+def _efficiency_text(result: Result, parts: Efficiency | None) -> str:
     if parts is None:
         return "nothing was sent"
+    if result.fidelity is Fidelity.FLOW:
+        return f"{percent(result.payload_efficiency, 1)} of the wire bytes of frames are data; control takes line time besides"
     return (
         f"{percent(parts.data, 1)} of the wire bytes that GPUs send are data; headers and gaps {percent(parts.headers, 1)}, "
         f"ACK frames {percent(parts.acks, 1)}, ordered sets {percent(parts.ordered_sets, 1)}"
     )
 
 
-def _latency_text(rows: tuple[Latency, ...]) -> str:
+def _latency_text(result: Result, rows: tuple[Latency, ...]) -> str:
     if not rows:
         return "no operation finished"
-    return "; ".join(
+    without = "without queues in switches: " if result.fidelity is Fidelity.FLOW else ""
+    return without + "; ".join(
         f"{row.name} p50 {format_time(row.p50_ps)}, p99 {format_time(row.p99_ps)}, max {format_time(row.max_ps)}"
         for row in rows[:3]
     )

@@ -87,7 +87,7 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     n, endpoints, spec = len(graph), fabric.endpoints, fabric.spec
     limit = spec.frame_max - HEADER_BYTES - ICRC_BYTES - FCS_BYTES
     packed = int(pack)
-    table = _endpoint_table(fabric)
+    table = endpoint_table(fabric)
     request, answer = np.zeros(n, np.int64), np.zeros(n, np.int64)
     out, into = np.zeros(endpoints, np.int64), np.zeros(endpoints, np.int64)
     leaf = fabric.endpoint_leaf
@@ -102,7 +102,7 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
     order = np.argsort(-ready, kind="stable")
     best = np.zeros((CUTS, 4), np.int64)
     last_frame = _last_frame_bytes(graph, limit, packed)
-    mebi_ps = _mebi_ps(fabric)
+    mebi_ps = endpoint_mebi_ps(fabric)
     sizes = (graph.bytes, ready, request, answer, out, into)
     endpoint_cuts(order, graph.kind, graph.src, graph.dst, *sizes, table, mebi_ps, leaf_out, leaf_into, last_frame, best)
 
@@ -144,7 +144,7 @@ def _row_text(row: int) -> str:
     return "one operation on an idle fabric" if row == 1 else f"{row} operations in a row on an idle fabric"
 
 
-def _endpoint_table(fabric: Fabric) -> I8:
+def endpoint_table(fabric: Fabric) -> I8:
     """Return what the compiled cuts read of each endpoint, shape (endpoints, ENDPOINT_COLUMNS); ports and leaves are alike."""
     from . import chains
 
@@ -173,7 +173,7 @@ def _endpoint_table(fabric: Fabric) -> I8:
     return table
 
 
-def _mebi_ps(fabric: Fabric) -> I8:
+def endpoint_mebi_ps(fabric: Fabric) -> I8:
     """Return the time of 1 MiB in each endpoint's memory in ps, rounded down; shape (endpoints,)."""
     rates = np.maximum(fabric.node_memory_Bps[: fabric.endpoints], 1)
     known: dict[int, int] = {int(rate): min((10**12 << 20) // int(rate), 1 << 40) for rate in np.unique(rates)}

@@ -1,0 +1,162 @@
+"""What a run will cost, before it: frames, events, seconds, memory.
+
+Frames are counted from the graph. Seconds need the speed of this machine at this scenario: from 128 to 1300 ns an event, by
+how much state the caches must hold. So the kernel runs the scenario's own beginning for a moment, and what an event and a frame took
+there is taken for the rest. Where the kernel is not compiled yet, or counting says that the run is over in a moment, a rate stands
+in: the one that the last estimate measured on this machine, else that of the machine that the benchmarks were run on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..compiled import bundle, cache_folder, direct
+from ..protocol.multipath import Spray
+from ..protocol.operations import FCS_BYTES, HEADER_BYTES, ICRC_BYTES
+from ..scenario.fidelity import Fidelity
+from ..scenario.scenario import Scenario
+from ..workload.bounds import bound
+from .framecount import count_frames
+from .kernel import Reason, run_kernel
+from .progress import peak_memory_MB
+from .setup import grow, make_state
+from .start import schedule_start
+from .warm import needs_compiling
+
+_NEVER_PS = 1 << 62
+_EVENTS_A_FRAME = 2.05  # measured: a frame is started and delivered; 2 % timers
+_EVENTS_A_SWITCH = 1.0
+_REFERENCE_NS = 250.0  # an event, between 128 (64 GPUs, one plane) and 1300 (512 GPUs, two tiers) on one EPYC core
+_SHORT_S = 0.15  # runs that counting says to be shorter than this are not begun to be measured
+_PILOT_S = 0.35
+_SLICE_EVENTS = 20_000
+_ENOUGH = 0.2  # of the frames: from here on events are extrapolated from what was measured
+_KERNEL_MB = 70.0  # of the loaded kernel
+_RESULT_MB_AN_OPERATION = 150e-6
+_FLOW_S_AN_OPERATION = 0.6e-6
+_RATE_FILE = "rate.json"
+
+
+class Basis(Enum):
+    """What the seconds of an estimate rest on."""
+
+    PILOT = "pilot"  #: the beginning of this run, measured
+    STORED = "stored"  #: the rate that an earlier estimate measured on this machine
+    REFERENCE = "reference"  #: the rate of the machine that the benchmarks were run on
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run will cost.
+
+    Attributes
+    ----------
+    frames, ack_frames
+        Data frames and standalone ACK frames; 0 at flow fidelity.
+    events
+        Of the kernel.
+    seconds
+        Of the kernel on one core; reading the scenario and loading the kernel are not in it.
+    memory_MB
+        Peak of the process, MB (1e6 bytes).
+    """
+
+    frames: int
+    ack_frames: int
+    events: int
+    seconds: float
+    memory_MB: float
+    basis: Basis
+
+
+def estimate(scenario: Scenario) -> Estimate:
+    """Estimate the cost of a run to its end (``run.until`` is not looked at)."""
+    graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
+    resting_MB = peak_memory_MB()
+    if options.fidelity is Fidelity.FLOW:
+        n = len(graph)
+        return Estimate(0, 0, 2 * n, n * _FLOW_S_AN_OPERATION, resting_MB + n * 450e-6, Basis.REFERENCE)
+    spec = fabric.spec
+    ways = fabric.paths if options.spray in (Spray.ROUND_ROBIN, Spray.LEAST_QUEUED) else 1
+    columns = (graph.kind, graph.src, graph.dst, graph.bytes, graph.chunk, graph.posted)
+    limit = spec.frame_max - HEADER_BYTES - ICRC_BYTES - FCS_BYTES
+    sizes = (spec.mtu, limit, int(options.pack), fabric.paths, ways, options.ack_every_frames)
+    frames, acks, passages = (int(value) for value in count_frames(*columns, *sizes, fabric.endpoint_leaf))
+    events = round(_EVENTS_A_FRAME * (frames + acks) + _EVENTS_A_SWITCH * passages)
+    rate_ns, basis = _known_rate()
+    if needs_compiling() or events * rate_ns < _SHORT_S * 1e9:
+        return Estimate(frames, acks, events, events * rate_ns / 1e9, resting_MB + _KERNEL_MB + 30, basis)
+    return _pilot(scenario, frames, acks, events, resting_MB)
+
+
+def _pilot(scenario: Scenario, frames: int, acks: int, events: int, resting_MB: float) -> Estimate:
+    """Run the beginning and extrapolate."""
+    graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
+    state = make_state(graph, fabric, options, max(bound(graph, fabric, pack=options.pack).ps, 1), scenario.faults)
+    arrays_MB = sum(array.nbytes for array in state) / 1e6
+    schedule_start(state)
+    packed: Any = bundle(state)
+    run_kernel(packed, _NEVER_PS, 0)
+    kernel = direct(run_kernel)
+    begin = time.perf_counter()
+    for array in state:
+        _touch(array)
+    reason, _, _ = kernel(packed, _NEVER_PS, 1)  # START: every operation that waits for nothing, in one event
+    start_s = time.perf_counter() - begin
+    spent, warm_s, warm_events = 0.0, 0.0, 1
+    while spent < _PILOT_S and reason in (Reason.EVENTS, Reason.GROW):
+        if reason == Reason.GROW:
+            state = grow(state)
+            packed = bundle(state)
+        begin = time.perf_counter()
+        reason, _, _ = kernel(packed, _NEVER_PS, _SLICE_EVENTS)
+        spent += time.perf_counter() - begin
+        if spent < _PILOT_S / 3:  # memory is touched for the first time
+            warm_s, warm_events = spent, int(state.kernel[0].events)
+    k = state.kernel[0]
+    if reason == Reason.DONE:
+        warm_s, warm_events = 0.0, 1
+    rate_ns = (spent - warm_s) * 1e9 / max(1, int(k.events) - warm_events)
+    _store_rate(rate_ns)
+    memory_MB = resting_MB + arrays_MB + _KERNEL_MB + len(graph) * _RESULT_MB_AN_OPERATION
+    if reason == Reason.DONE:
+        return Estimate(int(k.delivered), int(k.ack_frames), int(k.events), start_s + spent, memory_MB, Basis.PILOT)
+    through = (int(k.delivered) + int(k.sent)) / 2  # frames on their way have had about half of their events
+    if through >= _ENOUGH * frames:
+        events = max(round(int(k.events) * frames / through), int(k.events))
+    rest_s = max(0, events - warm_events) * rate_ns / 1e9
+    return Estimate(frames, acks, events, start_s + warm_s + rest_s, memory_MB, Basis.PILOT)
+
+
+def _touch(array: Any) -> None:
+    """Have the memory of an array for real: a page that is touched first by an event would make it cost as much as ten."""
+    if not array.flags.writeable:  # the graph's own
+        return
+    raw = array.reshape(-1).view(np.ndarray).view(np.uint8)
+    raw[::4096] = raw[::4096].copy()
+
+
+def _known_rate() -> tuple[float, Basis]:
+    folder = cache_folder()
+    if folder is not None:
+        try:
+            return float(json.loads((folder / _RATE_FILE).read_text())["ns_an_event"]), Basis.STORED
+        except (OSError, ValueError, KeyError, TypeError):
+            return _REFERENCE_NS, Basis.REFERENCE
+    return _REFERENCE_NS, Basis.REFERENCE
+
+
+def _store_rate(ns: float) -> None:
+    folder = cache_folder()
+    if folder is None:
+        return
+    unfinished = folder / f".{_RATE_FILE}.{os.getpid()}"
+    unfinished.write_text(json.dumps({"ns_an_event": round(ns, 1)}))
+    os.replace(unfinished, folder / _RATE_FILE)
