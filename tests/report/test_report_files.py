@@ -29,6 +29,7 @@ JSON_KEYS = [
     "scalefab",
     "command",
     "scenario",
+    "fidelity",
     "status",
     "completion_ps",
     "completion_us",

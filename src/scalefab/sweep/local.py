@@ -1,7 +1,7 @@
 """Points on the cores of this machine: spawned processes that take one point after the other.
 
-A process that dies (killed, out of memory) takes its point with it; the point is tried once more in a new process, then its row says
-so. Interrupts are the parent's: workers do not hear Ctrl-C and end with it.
+A process that dies (killed, out of memory) takes its point with it; the point is tried once more in a new process, then its row
+says so. Interrupts are the parent's: workers do not hear Ctrl-C and end with it.
 """
 
 from __future__ import annotations
