@@ -1,8 +1,8 @@
 """Points on a cluster, through Dask (extra ``dask``): the same tasks and rows as on one machine.
 
 Workers need this package of the same version, and nothing else: a task carries the scenario's text. The journal stays here, so
-only what has reached it counts as done. When a worker dies its running point is given to another one by Dask; a point that has killed
-`KILLS` workers becomes a row that says so. Relative paths of model files must exist on the workers.
+only what has reached it counts as done. When a worker dies its running point is given to another one by Dask; a point that has
+killed `KILLS` workers becomes a row that says so. Relative paths of model files must exist on the workers.
 """
 
 from __future__ import annotations
