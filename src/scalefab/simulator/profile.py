@@ -1,9 +1,10 @@
 """Where the time of a run goes: the stages around the kernel, and inside it the kinds of event, what each costs.
 
-The kernel that is measured is the kernel that runs, not a copy with clocks in it. At even distances over the run a window of
-events is handed to it one at a time, each call timed, less what a call without an event takes; between the windows it runs on in
-one go. A single event pays for the caches that the clock reading has emptied, so the costs are scaled by one factor to what the
-kernel took between the windows; the factor is told. Counts of kinds are the windows' shares of all events.
+The kernel that is measured is the kernel that runs, not a copy with clocks in it. The scenario is run twice: in one go, which
+gives events and seconds, and once more with windows of single events at even distances, each call timed, less what a call without
+an event takes. A single event pays for caches that the clock reading has emptied, so costs are scaled by one factor to the
+seconds of the run in one go; the factor is told. Counts of kinds are the windows' shares of all events. START, once a run, stands
+apart.
 """
 
 from __future__ import annotations
