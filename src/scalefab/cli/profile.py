@@ -73,7 +73,8 @@ def _words(found: Profile) -> str:
         console.print(kinds)
         each = kernel_s * 1e9 / max(1, found.events)
         console.print(
-            f"\n{found.events:,} events, {found.events / max(1, found.frames):.2f} a frame (ACK frames too), {each:.0f} ns each;"
-            f" single events measured alone took {1 / found.scale:.2f} times as long and are scaled"
+            f"\n{found.events:,} events, {found.events / max(1, found.frames):.2f} a frame (ACK frames counted), "
+            f"{each:.0f} ns each; "
+            f"single events measured alone took {1 / found.scale:.2f} times as long and are scaled"
         )
     return printed.get()

@@ -1,9 +1,12 @@
 """What a run will cost, before it: frames, events, seconds, memory.
 
 Frames are counted from the graph. Seconds need the speed of this machine at this scenario: from 128 to 1300 ns an event, by
-how much state the caches must hold. So the kernel runs the scenario's own beginning for a moment, and what an event and a frame
-took there is taken for the rest. Where the kernel is not compiled yet, or counting says that the run is over in a moment, a rate
-stands in: the one that the last estimate measured on this machine, else that of the machine that the benchmarks were run on.
+how much state the caches must hold. So the kernel runs the scenario's own beginning for a moment, and what an event took there is
+taken for the rest. Where the kernel is not compiled yet, or counting says that the run is over in a moment, a rate stands in: the
+one that the last estimate measured on this machine, else that of the machine that the benchmarks were run on.
+
+Measured at the beginning, a run whose queues grow later is estimated too short (the skewed MoE layer by a third). Answers of LSU
+operations share frames by when they are ready: their number is counted as if none waited for another.
 """
 
 from __future__ import annotations

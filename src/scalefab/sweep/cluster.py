@@ -2,7 +2,8 @@
 
 Workers need this package of the same version, and nothing else: a task carries the scenario's text. The journal stays here, so
 only what has reached it counts as done. When a worker dies its running point is given to another one by Dask; a point that has
-killed `KILLS` workers becomes a row that says so. Relative paths of model files must exist on the workers.
+killed as many workers as Dask allows (`distributed.scheduler.allowed-failures`, 3) becomes a row that says so. Relative paths of
+model files must exist on the workers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from ..errors import InputError, MissingExtraError, Problem
 from .local import dead_row
 from .work import Task, run_task
 
-KILLS = 3
 _CONNECT_S = 10
 
 
