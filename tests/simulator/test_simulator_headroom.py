@@ -57,3 +57,19 @@ def test_a_share_of_it_reaches_about_that_share_of_line_rate(end: str) -> None:
     share = int(re.search(r"fill ([0-9]+) %", warning).group(1))  # type: ignore[union-attr]
     assert 48 <= share <= 50
     assert best_ps / half_ps == pytest.approx(share / 100, abs=0.1)
+
+
+@pytest.mark.parametrize("key", ["bytes_max", "frames_max"])
+def test_suggested_limits_of_llr_reach_line_rate(key: str) -> None:
+    link = {"LENGTH": "500m", "LATENCY": "250ns", "FEC": "rs544", "GPU": MOST, "SWITCH": MOST}
+    text = TEXT.replace("  fec:", f"  llr: {{{key}: KEPT}}\n  fec:").replace("4MiB}", "4MiB}\n")
+    for name, value in link.items():
+        text = text.replace(name, value)
+    best_ps, _ = run(**link)
+    small = parse_scenario(text.replace("KEPT", "50kB" if key == "bytes_max" else "25"), "x.yaml")
+    (warning,) = small.warnings
+    would = re.search(r"; ([0-9]+[A-Za-z]*) would fill it$", warning)
+    assert would
+    enough = parse_scenario(text.replace("KEPT", would.group(1)), "x.yaml")
+    assert enough.warnings == ()
+    assert simulate(enough).completion_ps <= 1.001 * best_ps < 0.5 * simulate(small).completion_ps

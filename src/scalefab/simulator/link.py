@@ -105,7 +105,7 @@ def line_quality(S: State, a: int, size_bytes: int, arrive_ps: int, fate: int) -
         number = port.fault_count
         port.fault_count += 1
         wire = size_bytes + WIRE_EXTRA_BYTES
-        if faults.loses(port.fault_key, number, S.loss_threshold[wire] + S.link[a].loss):
+        if faults.loses(port.fault_key, number, S.loss_threshold[S.link[a].line, wire] + S.link[a].loss):
             return llr.BAD
     if S.kernel[0].careful and arrive_ps > S.link[a].down_from_ps:
         return LOST

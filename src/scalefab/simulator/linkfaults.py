@@ -29,7 +29,8 @@ _LOSE, _CORRUPT, _POISON, _SKIP = (
     int(FaultKind.POISON_FRAME),
     int(FaultKind.SKIP_SEQUENCE),
 )
-_LOSS_RATE, _LOSE_SETS, _DELAY_SETS = int(FaultKind.LOSS_RATE), int(FaultKind.LOSE_SETS), int(FaultKind.DELAY_SETS)
+_LOSS_RATE, _LINE_ERRORS = int(FaultKind.LOSS_RATE), int(FaultKind.LINE_ERRORS)
+_LOSE_SETS, _DELAY_SETS = int(FaultKind.LOSE_SETS), int(FaultKind.DELAY_SETS)
 _ACK_PAUSE, _ACK_FREEZE, _ACK_RESUME = int(FaultKind.ACK_PAUSE), int(FaultKind.ACK_FREEZE), int(FaultKind.ACK_RESUME)
 _CC_STOP, _CC_RESUME, _DRAIN = int(FaultKind.CC_STOP), int(FaultKind.CC_RESUME), int(FaultKind.DRAIN)
 
@@ -71,6 +72,8 @@ def carry_out(S: State, a: int, n: int, now_ps: int) -> None:
             link.next_number = row.number
     elif kind == _LOSS_RATE:
         link.loss = row.arg
+    elif kind == _LINE_ERRORS:
+        link.line = row.arg
     elif kind == _LOSE_SETS:
         link.set_loss = row.arg
     elif kind == _DELAY_SETS:

@@ -51,13 +51,21 @@ class LinkArrays:
     switches: dict[str, int]
 
 
-def link_loss(fabric: Fabric, longest_bytes: int) -> I8:
-    """Return the loss threshold of each length on the line (`protocol.faults`), all 0 for lines without errors."""
+def lines_of(fabric: Fabric, table: Sequence[Fault]) -> tuple[LineErrors, ...]:
+    """Return the ways in which lines err during a run: the fabric's own first, then those of faults, each once."""
+    own = LineErrors(fabric.spec.ber, fabric.spec.burst)
+    return tuple(dict.fromkeys((own, *(row.line for row in table if row.line is not None))))
+
+
+def link_loss(fabric: Fabric, lines: Sequence[LineErrors], longest_bytes: int) -> I8:
+    """Return the loss threshold of each length on the line (`protocol.faults`), a row for each of ``lines``; 0 without errors."""
     spec = fabric.spec
-    if spec.ber == 0.0:
-        return np.zeros(longest_bytes + 4 + WIRE_EXTRA_BYTES + 1, np.int64)
     depth = spec.fec_depth or usual_depth(int(fabric.port_rate_bps[0]))
-    return np.array(faults.loss_thresholds(spec.fec, LineErrors(spec.ber, spec.burst), depth, longest_bytes))
+    found = np.zeros((len(lines), longest_bytes + 4 + WIRE_EXTRA_BYTES + 1), np.int64)
+    for row, line in enumerate(lines):
+        if line.ber > 0.0:
+            found[row] = faults.loss_thresholds(spec.fec, line, depth, longest_bytes)
+    return found
 
 
 def shape_of(fabric: Fabric, port: int, link: LinkSpec, longest_bytes: int) -> LinkShape:
@@ -171,12 +179,14 @@ def _set_ports(port: Any, fabric: Fabric, links: Sequence[LinkSpec], seed: int, 
             port.fault_key[p] = faults.substream_key(seed, "fault", 2 * int(fabric.port_link[p]) + int(forward[p]))
 
 
-def _fault_rows(table: Sequence[Fault]) -> Any:
+def _fault_rows(table: Sequence[Fault], lines: Sequence[LineErrors]) -> Any:
     rows = zeros(len(table), rec.FAULT_ROW)
     for n, of in enumerate(table):
         r = rows[n]
         r.at_ps, r.port, r.kind, r.vc, r.arg = of.at_ps, of.port, int(of.kind), of.vc, of.arg
         r.next = -1
+        if of.line is not None:
+            r.arg = lines.index(of.line)
     return rows
 
 
@@ -206,7 +216,8 @@ def make_links(
     """
     vcs = links[0].vcs
     kinds = {row.kind for row in table}
-    thresholds = link_loss(fabric, longest_bytes)
+    lines = lines_of(fabric, table)
+    thresholds = link_loss(fabric, lines, longest_bytes)
     lossy = bool(thresholds.any()) or FaultKind.LOSS_RATE in kinds
     starts = any(of.llr.on and of.llr.start is LinkStart.INIT for of in links)
     re_init = any(of.llr.after_flush is AfterFlush.RE_INIT for of in links)
@@ -246,7 +257,7 @@ def make_links(
             "llr_rx": rx,
             "copy": zeros(some, rec.COPY),
             "sent_ps": np.zeros(some if lossy or careful else (1, 1), np.int64),
-            "fault": _fault_rows(table),
+            "fault": _fault_rows(table, lines),
             "loss_threshold": thresholds,
             "ack_ring": zeros((fabric.ports, ack_ring), rec.LLR_SET),
             **pause,

@@ -204,6 +204,7 @@ LINK = np.dtype(
         ("pcs_since_ps", _i8),  # PCS lost since, -1 = it is there
         ("down_from_ps", _i8),  # nothing that arrives later gets through; the next time that it goes down
         # faults
+        ("line", _i4),  # row of loss_threshold: how the line errs
         ("loss", _i8),  # probability x 2^62 that a frame arrives with a wrong FCS, beside that of its length
         ("number", _i8),  # new frames put on the line
         ("next_number", _i8),  # the next one that a fault waits for
@@ -515,7 +516,7 @@ class State(NamedTuple):
     copy: Any  # COPY[ports, copies]
     sent_ps: Any  # int64[ports, copies]: when each copy was first sent, [1, 1] where nothing can make it old
     fault: Any  # FAULT_ROW[rows]
-    loss_threshold: Any  # int64[wire bytes]: loss probability x 2^62
+    loss_threshold: Any  # int64[ways to err, wire bytes]: loss probability x 2^62
     ack_ring: Any  # LLR_SET[ports, ring]
     deficit: Any  # int64[ports, vcs]
     voq_head: Any  # int32[switch ports * vcs, inputs]: frame + 1, 0 = empty
