@@ -56,6 +56,17 @@ def test_every_fault_costs_time_and_nothing_else(entry: str, at_least_ps: int) -
     assert result.completion_ps - clean.completion_ps >= at_least_ps
 
 
+def test_without_llr_the_end_to_end_layer_sends_again() -> None:
+    clean = run(more=("fabric.llr.enabled=off",))
+    for entry in (
+        "link: gpu1.port0 -> switch, lose_frame: 3",
+        "all: on, loss: 0.001",
+        "at: 1us, until: 2us, node: gpu1, down: on",
+    ):
+        result = run(entry, more=("fabric.llr.enabled=off",))
+        assert delivered(result, clean) and result.completion_ps > clean.completion_ps
+
+
 def test_faults_that_are_over_cost_nothing_later() -> None:
     late = "at: 1ms, until: 2ms, all: on"
     clean = run()
@@ -72,12 +83,12 @@ def test_errors_of_all_links_are_the_fabric_s_own() -> None:
 
 
 def test_errors_of_a_named_direction_stay_there_and_end() -> None:
-    scenario = with_faults("until: 2us, link: gpu1.port0 -> switch, ber: 5.0e-3, burst: 0.5")
+    scenario = with_faults("until: 2us, link: gpu1.port0 -> switch, ber: 1.6e-3, burst: 0.5")
     result = simulate(scenario)
     (port,) = find_link(scenario.fabric, "gpu1.port0 -> switch").ports
     replayed = result.ports.replayed_frames
     assert replayed[port] > 0 and replayed.sum() == replayed[port]
-    longer = run("link: gpu1.port0 -> switch, ber: 5.0e-3, burst: 0.5")
+    longer = run("link: gpu1.port0 -> switch, ber: 1.6e-3, burst: 0.5")
     assert delivered(longer, result) and longer.ports.replayed_frames[port] > replayed[port]
     # a better line than the fabric's
     lines = ("fabric.ber=1.0e-3", "fabric.burst=0.5")

@@ -98,7 +98,7 @@ def is_lost(S: State, q: int, wire_bytes: int, arrive_ps: int) -> bool:
     port = S.port[q]
     lost = False
     if S.kernel[0].lossy:
-        lost = faults.loses(port.fault_key, port.fault_count, S.loss_threshold[wire_bytes] + S.link[q].loss)
+        lost = faults.loses(port.fault_key, port.fault_count, S.loss_threshold[S.link[q].line, wire_bytes] + S.link[q].loss)
         port.fault_count += 1
     return lost or (S.kernel[0].careful == 1 and arrive_ps > S.link[q].down_from_ps)
 
