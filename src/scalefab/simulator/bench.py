@@ -223,7 +223,7 @@ class _Run:
         state = state._replace(
             raw_flow=_raw_flows(bench),
             raw_vc=np.zeros((len(bench.flows), vcmap.VCS_MAX), np.int64),
-            loss_threshold=np.zeros(FRAME_MAX_BYTES + WIRE_EXTRA_BYTES + 1, np.int64),
+            loss_threshold=np.zeros((1, FRAME_MAX_BYTES + WIRE_EXTRA_BYTES + 1), np.int64),
         )
         schedule_start(state)
         self.state: State = state
