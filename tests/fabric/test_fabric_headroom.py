@@ -164,6 +164,12 @@ def test_what_a_link_cannot_count() -> None:
     assert any(text.endswith("a link numbers 524287 at most, larger frames fill more") for text in headroom(far(100_000)))
 
 
+def test_what_a_port_keeps_at_most() -> None:
+    texts = headroom(far(2_000_000))  # 10 ms a way, 2 GB
+    assert any(text.startswith("fabric.llr.bytes_max: 1 GiB, the most that a port keeps, fill 53 % of a link") for text in texts)
+    assert not any(text.startswith("fabric.llr.bytes_max") for text in headroom(far(1_000_000)))
+
+
 def test_long_cables_to_spines_are_told_apart() -> None:
     spine = SpineSpec("s", 32, 64, 800 * G, 250_000, 256 * KIB, CableSpec(500_000, "fiber", cable_delay_ps(500_000, "fiber")))
     switches = {"planes": 1, "leaves": 32, "uplinks": 32, "uplink_paths": 16, "spine": spine}

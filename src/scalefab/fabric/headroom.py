@@ -213,6 +213,9 @@ def _outstanding(spec: FabricSpec, needs: tuple[LinkNeed, ...]) -> Iterator[str]
             f"fabric.llr.bytes_max: {format_size(have)} fill {_share(have, size)} of {need.name}; {exact_size(size)} "
             "would fill it"
         )
+    elif size > limits.OUTSTANDING_BYTES_MAX:
+        have = limits.OUTSTANDING_BYTES_MAX
+        yield f"fabric.llr.bytes_max: {format_size(have)}, the most that a port keeps, fill {_share(have, size)} of {need.name}"
     enough = limits.outstanding_frames(size)
     frames = limits.SEQUENCE_HALF - 1 if llr.outstanding_frames_max is None else llr.outstanding_frames_max
     if frames >= enough:

@@ -31,6 +31,7 @@ CREDIT_BYTES = 64
 REFRESH_BYTES = 262_144
 CC_INTERVAL_PS = 256_000_000
 SEQUENCE_HALF = 1 << 19
+OUTSTANDING_BYTES_MAX = 1 << 30  # own: counters of 32 bits hold it; 5 ms of cable at 800G need less
 PHY_PS = 200_000
 """PHY of both ends: TX 50 ns + RX 50 ns at each (sib: SUE budget, profile section 7)."""
 

@@ -13,6 +13,7 @@ from ..protocol.limits import (
     CF_SPACING_BYTES,
     CREDIT_BYTES,
     CTLOS_SPACING_BYTES,
+    OUTSTANDING_BYTES_MAX,
     REFRESH_BYTES,
     REPLAY_COUNT_MAX,
     SEQUENCE_HALF,
@@ -72,7 +73,7 @@ class Llr(Model):
     frames_max: int | None = Field(
         None, ge=1, le=SEQUENCE_HALF - 1, description="Frames that a port keeps until they are acknowledged, at most."
     )
-    bytes_max: Annotated[SizeBytes, within("64B", "1073741824B", units.parse_size_bytes)] | None = Field(
+    bytes_max: Annotated[SizeBytes, within("64B", f"{OUTSTANDING_BYTES_MAX}B", units.parse_size_bytes)] | None = Field(
         None, description="Bytes that a port keeps until they are acknowledged, at most."
     )
     replay_timer: PositiveTime | None = Field(

@@ -88,7 +88,7 @@ def llr_limits(fabric: Fabric, port: int, link: LinkSpec, longest_bytes: int) ->
     shape = shape_of(fabric, port, link, longest_bytes)
     size = own.outstanding_bytes_max
     if size is None:
-        size = max(default.outstanding_bytes, limits.outstanding_bytes(shape))
+        size = min(max(default.outstanding_bytes, limits.outstanding_bytes(shape)), limits.OUTSTANDING_BYTES_MAX)
     frames = own.outstanding_frames_max
     if frames is None:
         frames = min(limits.outstanding_frames(size), limits.SEQUENCE_HALF - 1)
