@@ -64,7 +64,7 @@ def test_all_sizes_are_a_row_each(name: str) -> None:
         assert 63 not in one.case.sizes
 
 
-@pytest.mark.parametrize("file", ["settings.yaml", "tables.yaml"])
+@pytest.mark.parametrize("file", ["settings.yaml", "tables.yaml", "acceptance.yaml"])
 def test_settings_and_faults_do_what_the_document_says(file: str) -> None:
     rows = list(run_plans(make_plans(read_cases(HERE / file))))
     assert [(row.id, row.size_bytes, row.note) for row in rows if not row.passed] == []
@@ -90,6 +90,17 @@ def test_ends_of_a_link_must_agree() -> None:
     more_special = parse_cases(CASE + "ports: {all: {credit_size: 64}, dut1: {credit_size: 128}}\n", "case.yaml")
     plan = make_plan(more_special[0].case, 64)
     assert [plan.limits[port].credit_size for port in ("tester1", "dut1", "tester2", "dut2")] == [128, 128, 64, 64]
+
+
+def test_a_pcp_with_its_dei_goes_before_the_pcp_alone() -> None:
+    for text in ("{5/1: 2, 5: 1}", "{5: 1, 5/1: 2}"):
+        case = parse_cases(CASE + f"ports: {{all: {{pcp_map: {text}}}}}\n", "case.yaml")[0].case
+        assert case.ports.all.pcp_map == {10: 1, 11: 2}
+
+
+def test_a_value_that_yaml_splits_is_told_to_be_quoted() -> None:
+    told = problems(CASE.replace("equals: 0", "equals: min(2, frames)"))
+    assert any("must stand in quotes" in line for line in told)
 
 
 def test_vcs_that_the_bench_does_not_have() -> None:

@@ -104,7 +104,9 @@ def parse_expression(text: str) -> Expression:
     except UnitError as error:
         raise ExpressionError(error.reason or "is no quantity") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExpressionError(f"'{text}' is no arithmetic") from None
+        split = text.count("(") != text.count(")")  # YAML ends a value at a comma inside {}
+        hint = ": its brackets do not match; a value with a comma inside {} must stand in quotes" if split else ""
+        raise ExpressionError(f"'{text}' is no arithmetic{hint}") from None
     references: list[Reference] = []
     _check(tree, text, references)
     return Expression(text.strip(), tree, tuple(dict.fromkeys(references)))

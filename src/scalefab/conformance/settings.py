@@ -65,7 +65,7 @@ def _read_map(points: int, what: str, example: str, dei: bool) -> BeforeValidato
         if not isinstance(value, dict):
             raise fault("is no mapping", expected)
         result: dict[int, int] = {}
-        for point, vc in value.items():
+        for point, vc in sorted(value.items(), key=lambda entry: "/" in str(entry[0])):  # 5/1 goes before 5
             match = _CODE_POINT.fullmatch(str(point))
             number = int(match.group(1)) if match else points
             if match is None or number >= points or (match.group(2) and not dei):

@@ -101,15 +101,15 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
 def line_quality(S: State, a: int, size_bytes: int, arrive_ps: int, fate: int) -> int:
     """Return what the line makes of a frame that port ``a`` sends: `Quality`, or `LOST`."""
     port = S.port[a]
-    if S.kernel[0].lossy:
+    bad = False
+    if S.kernel[0].lossy:  # drawn for each frame, so that another fault does not shift what the later ones meet
         number = port.fault_count
         port.fault_count += 1
         wire = size_bytes + WIRE_EXTRA_BYTES
-        if faults.loses(port.fault_key, number, S.loss_threshold[S.link[a].line, wire] + S.link[a].loss):
-            return llr.BAD
-    if S.kernel[0].careful and arrive_ps > S.link[a].down_from_ps:
+        bad = faults.loses(port.fault_key, number, S.loss_threshold[S.link[a].line, wire] + S.link[a].loss)
+    if S.kernel[0].careful and (fate == LOST or arrive_ps > S.link[a].down_from_ps):
         return LOST
-    return fate
+    return llr.BAD if bad else fate
 
 
 @compiled
@@ -163,6 +163,12 @@ def send_plain(S: State, a: int, i: int, fate: int, start_ps: int) -> None:
 
 
 @compiled
+def is_poisoned(S: State, c: Any) -> bool:
+    """Return whether copy ``c`` leaves with a poisoned FCS, whatever the line makes of it."""
+    return c.frame == _POISONED_COPY or (c.frame >= 0 and S.frame[c.frame].poisoned == 1)
+
+
+@compiled
 def arrive(S: State, a: int, c: Any, seq: int, fate: int, start_ps: int) -> None:
     """Decide what becomes of the copy that is on the line of port ``a`` since ``start_ps``, and let the receiver judge it."""
     port = S.port[a]
@@ -171,7 +177,7 @@ def arrive(S: State, a: int, c: Any, seq: int, fate: int, start_ps: int) -> None
     if S.kernel[0].lossy or S.kernel[0].careful:
         S.link[a].sequenced += 1
         quality = line_quality(S, a, c.size_bytes, c.arrive_ps, fate)
-        if fate == llr.POISONED:
+        if is_poisoned(S, c):
             S.link[a].sequenced_poisoned += 1
         if quality == LOST:
             arm_timer(S, a, start_ps)
@@ -233,10 +239,7 @@ def resend(S: State, a: int, start_ps: int) -> None:
     port.wire_bytes += wire
     port.replayed += 1
     add_load(S, a, start_ps if start_ps > k.now_ps else k.now_ps, wire)
-    fate = llr.GOOD
-    if c.frame == _POISONED_COPY or (c.frame >= 0 and S.frame[c.frame].poisoned):
-        fate = llr.POISONED
-    arrive(S, a, c, seq, fate, start_ps)
+    arrive(S, a, c, seq, llr.POISONED if is_poisoned(S, c) else llr.GOOD, start_ps)
 
 
 @compiled

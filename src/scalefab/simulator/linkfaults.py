@@ -102,7 +102,11 @@ def carry_out(S: State, a: int, n: int, now_ps: int) -> None:
 
 @compiled
 def next_fate(S: State, a: int, f: Any) -> int:
-    """Count a new frame of port ``a`` and return what single-frame faults make of it: `Quality`, `LOST` or `SKIPPED`."""
+    """Count a new frame of port ``a`` and return what single-frame faults make of it: `Quality`, `LOST` or `SKIPPED`.
+
+    Of several faults of one frame the gravest holds, whatever their order: skipped, lost, wrong FCS, poisoned.
+    A poisoned frame stays so in its replay.
+    """
     link = S.link[a]
     link.number += 1
     fate = llr.POISONED if f.poisoned else llr.GOOD
@@ -113,15 +117,16 @@ def next_fate(S: State, a: int, f: Any) -> int:
     while n >= 0:
         row = S.fault[n]
         if row.number == link.number:
-            if row.kind == _LOSE:
-                fate = LOST
-            elif row.kind == _CORRUPT:
-                fate = llr.BAD
-            elif row.kind == _SKIP:
+            if row.kind == _SKIP:
                 fate = SKIPPED
-            else:
+            elif row.kind == _LOSE and fate != SKIPPED:
+                fate = LOST
+            elif row.kind == _CORRUPT and fate != SKIPPED and fate != LOST:
+                fate = llr.BAD
+            elif row.kind == _POISON:
                 f.poisoned = 1
-                fate = llr.POISONED
+                if fate == llr.GOOD:
+                    fate = llr.POISONED
         elif link.number < row.number < following:
             following = row.number
         n = row.next
