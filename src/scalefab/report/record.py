@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..scenario.identity import scenario_hash
 from ..scenario.paths import dotted
+from ..simulator.goodput import find_dips
 from ..simulator.result import Fidelity, Result, Stage
 from ..simulator.verdict import Verdict
 from ..simulator.waits import Wait, Waits
@@ -31,9 +32,11 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
     """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage.
 
     At flow fidelity what speaks of frames is null, and ``not_to_be_trusted_for`` says what else to leave alone.
-    A run that stood still has ``wait_for`` besides: why (`waits_object`).
+    A run that stood still has ``wait_for`` besides: why (`waits_object`); one that was verified ``memory`` (`simulator.memory`).
     """
     wall_s = result.wall_s
+    memory = {} if result.memory is None else {"memory": asdict(result.memory)}
+    dips = [asdict(dip) for dip in find_dips(result)]
     waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
     flat: dict[str, Any] = {
         "scalefab": package_version,
@@ -64,6 +67,8 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "peak_MB": round(result.peak_MB, 1),
         "lost_frames": int(result.lost_frames),
         "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
+        **memory,
+        **({"goodput_dips": dips} if dips else {}),
         **waits,
     }
     if result.fidelity is Fidelity.FLOW:

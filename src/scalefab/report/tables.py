@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..simulator.advice import percent
 from ..simulator.result import STAGE_LABELS, Fidelity, Result
-from ..simulator.verdict import Verdict
+from ..simulator.verdict import Line, Verdict
 from ..units import format_size, format_time
 
 _PLAIN_WIDTH = 140  # a file or pipe has no width; rows must not be cut
@@ -42,6 +42,11 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     for line in verdict.lines:
         grid.add_row(Text(line.label), Text(printable(line.text)))
     console.print(grid)
+
+
+def print_line(console: Console, line: Line) -> None:
+    """Print a line that not every run has, below the ten."""
+    console.print(Text(printable(str(line))), soft_wrap=not console.is_terminal)
 
 
 def print_tables(console: Console, result: Result, verdict: Verdict) -> None:

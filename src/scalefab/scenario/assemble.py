@@ -39,7 +39,7 @@ from .fidelity import Fidelity
 from .linksettings import link_spec
 from .models import Cables, FabricSection, RunSection, Spine
 from .paths import dotted, near_file, near_miss, printable
-from .scenario import RunOptions
+from .scenario import RunOptions, Verify
 
 ReadModel = Callable[[Path], MoeModel]
 
@@ -120,6 +120,7 @@ def run_options(section: RunSection) -> RunOptions:
         ack_delay_ps=section.ack_delay,
         service_frames=section.service,
         until_ps=section.until,
+        verify=Verify(section.verify),
     )
 
 

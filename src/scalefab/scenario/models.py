@@ -237,6 +237,9 @@ class RunSection(Model):
     ack_delay: PositiveTime = Field(2_000_000, description="Time after which an ACK goes alone.")
     service: int = Field(16, ge=1, le=32_767, description="Frames of one operation before a port serves the next.")
     until: TimePs = Field(0, description="Stop at this time; 0ps = run until all is done.")
+    verify: Literal["memory", "off"] = Field(
+        "off", description="What is checked while it runs; memory: that every segment is executed exactly once."
+    )
 
 
 class ScenarioFile(Model):

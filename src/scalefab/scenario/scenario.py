@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from ..fabric.arrays import Fabric
@@ -13,6 +14,13 @@ from ..protocol.reliability import ACK_DELAY_PS, ACK_EVERY_FRAMES, SERVICE_FRAME
 from ..workload.graph import OperationGraph
 from ..workload.spec import WorkloadSpec
 from .fidelity import Fidelity
+
+
+class Verify(Enum):
+    """What is checked during a run."""
+
+    OFF = "off"
+    MEMORY = "memory"  #: that every segment is executed exactly once
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ class RunOptions:
     ack_delay_ps: int = ACK_DELAY_PS
     service_frames: int = SERVICE_FRAMES
     until_ps: int = 0
+    verify: Verify = Verify.OFF
     sample_frames: int = 1_000_000  #: rows of the seeded sample of delivered frames, at most
     capture_frames: int = 4_096  #: first frames of which every hop is recorded
 

@@ -487,6 +487,10 @@ KERNEL = np.dtype(
         ("again_runs", _i8),  # runs of transactions queued again on another path
         ("sen_frames", _i8),
         ("completion_ps", _i8),
+        ("verify", _i8),  # 1 = executed segments are marked
+        ("twice", _i8),  # segments executed again
+        ("outside", _i8),  # executions of segments that an operation does not have
+        ("executed_bin_ps", _i8),
     ],
     align=True,
 )
@@ -557,6 +561,9 @@ class State(NamedTuple):
     stage_ps: Any  # int64[stages]
     latency: Any  # int64[bins]: histogram of frame latencies
     load: Any  # int64[ports, bins]: wire bytes
+    executed_bins: Any  # int64[bins]: executed data bytes
+    segment_bits: Any  # uint8[...]: a bit each packet or transaction that was executed, [1] where memory is not verified
+    segment_base: Any  # int64[n + 1]: first byte of each operation's bits, [1]
     sample: Any  # trace.SAMPLE[rows]
     traced: Any  # trace.TRACED[rows]
     traced_run: Any  # trace.TRACED_RUN[rows]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..fabric.arrays import Fabric
 from ..scenario.fidelity import Fidelity as Fidelity
 from ..workload.graph import OperationGraph
+from .memory import Memory
 from .trace import Trace
 from .waits import Waits
 
@@ -132,6 +133,12 @@ class Result:
         What was simulated. At `Fidelity.FLOW` there are no frames: their counts, ``stage_ps`` and latencies are 0.
     waits
         Who waits for whom, when status is NO_PROGRESS.
+    memory
+        Which segments were executed how often, with ``run.verify: memory``.
+    executed_bin_ps, executed_bins
+        Data bytes by the time bin in which they became visible; shape (bins,), they add up to ``data_bytes``.
+    fault_ps
+        When something went wrong on links after the start, ascending; shape (faults,).
     """
 
     status: Status
@@ -167,6 +174,10 @@ class Result:
     rh_path_errors: int = 0
     trace: Trace | None = None
     waits: Waits | None = None
+    memory: Memory | None = None
+    executed_bin_ps: int = 0
+    executed_bins: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+    fault_ps: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
     manifest: dict[str, Any] = field(default_factory=dict)
     fidelity: Fidelity = Fidelity.PACKET
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..compiled import bundle, is_cached, is_compiled, jit_enabled
+from ..fabric.faultspec import FaultKind
 from ..protocol.operations import Kind
 from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
 from .kernel import Reason, run_kernel
+from .memory import Memory, find_memory
 from .progress import Progress as Progress
 from .progress import peak_memory_MB
 from .records import State
@@ -24,6 +26,7 @@ from .trace import Trace
 from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
 
+_ENDS = (FaultKind.LINK_UP, FaultKind.ACK_RESUME, FaultKind.CC_RESUME)
 _NEVER_PS = 1 << 62
 _SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
 
@@ -219,6 +222,10 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         latency_counts=state.latency.copy(),
         link_load_bin_ps=int(k.bin_ps),
         link_load=state.load[:, :bins].copy(),
+        executed_bin_ps=int(k.executed_bin_ps),
+        executed_bins=np.trim_zeros(state.executed_bins, "b"),
+        fault_ps=_fault_times(scenario),
+        memory=_memory(state, done_ps),
         operations_done=finished,
         rh_replays=int(k.resent),
         rh_nacks=int(k.nacks),
@@ -230,6 +237,18 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         trace=_trace(state),
         waits=find_waits(state, scenario.fabric) if status is Status.NO_PROGRESS else None,
     )
+
+
+def _memory(state: State, done_ps: Any) -> Memory | None:
+    k, op = state.kernel[0], state.op
+    if not k.verify:
+        return None
+    return find_memory(state.segment_bits, state.segment_base, op.packets, done_ps >= 0, int(k.twice), int(k.outside))
+
+
+def _fault_times(scenario: Scenario) -> Any:
+    """When faults begin; what ends one is none."""
+    return np.unique(np.array([row.at_ps for row in scenario.faults if row.at_ps > 0 and row.kind not in _ENDS], np.int64))
 
 
 def _trace(state: State) -> Trace:

@@ -23,13 +23,14 @@ from ..protocol.reliability import SESSION
 from ..protocol.rh_receiver import REPAIR
 from ..protocol.tiers import sprayed_place
 from ..protocol.vcmap import VCS_MAX
-from ..scenario.scenario import RunOptions
+from ..scenario.scenario import RunOptions, Verify
 from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
 from .calendar import BUCKETS
 from .control import Control
 from .linksetup import make_links
+from .memory import segment_bases
 from .rawflow import RAW_FLOW
 from .records import POOL_MARGIN, SHARE_MARGIN, zeros
 from .result import Stage
@@ -450,6 +451,10 @@ def make_state(
     k.sample_salt = options.seed * 0x9E3779B1 % (1 << 31)
     k.trace_room = options.capture_frames
     k.completion_ps = 0
+    k.executed_bin_ps = k.bin_ps
+    verified = options.verify is Verify.MEMORY
+    k.verify = int(verified)
+    bases = segment_bases(units) if verified else np.zeros(1, np.int64)
 
     return rec.State(
         kernel=kernel,
@@ -493,6 +498,9 @@ def make_state(
         stage_ps=np.zeros(len(Stage), np.int64),
         latency=np.zeros(LATENCY_BINS, np.int64),
         load=np.zeros((fabric.ports, LOAD_BINS), np.int64),
+        executed_bins=np.zeros(LOAD_BINS, np.int64),
+        segment_bits=np.zeros(max(1, int(bases[-1])), np.uint8),
+        segment_base=bases,
         sample=zeros(max(1, int(k.sample_room)), trace.SAMPLE),
         traced=zeros(max(1, options.capture_frames), trace.TRACED),
         traced_run=zeros(4 * options.capture_frames + 1024, trace.TRACED_RUN),

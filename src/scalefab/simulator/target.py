@@ -25,6 +25,7 @@ from .records import ACK_TIMER, ACTIVATE, CONTROL, CREDIT_FIELD_BITS, DATA, FREE
 from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
 from .retransmit import take_ack
 from .rings import enter_ring
+from .verify import add_executed, mark_executed
 
 
 @compiled
@@ -197,7 +198,7 @@ def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
 
 
 @compiled
-def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, visible_ps: int) -> None:
+def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, stride: int, visible_ps: int) -> None:
     """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
     o = S.op[op]
     if answer and o.kind != ops.GET:
@@ -214,6 +215,8 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
             S.kernel[0].dormant -= 1
             push(S, o.data_ready_ps + S.node[o.dst].tx_ps, SERVE_READ, op, 0)
         return
+    if S.kernel[0].verify:
+        mark_executed(S, op, first, count, stride)
     o.executed += count
     if visible_ps > o.executed_ps:
         o.executed_ps = visible_ps
@@ -342,14 +345,16 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
         S.repair[s].visible_ps = visible
     k.delivered += 1
     k.executed_bytes += f.payload_bytes
+    add_executed(S, visible, f.payload_bytes)
     if k.sample_room > 0:
         record_sample(S, f, visible)
     account(S, f, now_ps, begin, visible)
-    execute(S, a, s, f.answer, f.op, f.first, f.count, visible)
+    execute(S, a, s, f.answer, f.op, f.first, f.count, f.stride, visible)
     n = f.more
     while n >= 0:
-        execute(S, a, s, f.answer, S.run[n].op, S.run[n].first, S.run[n].count, visible)
-        n = S.run[n].next
+        r = S.run[n]
+        execute(S, a, s, f.answer, r.op, r.first, r.count, r.stride, visible)
+        n = r.next
     release_frame(S, i)
 
 

@@ -166,6 +166,8 @@ def _failures(result: Result) -> tuple[str, ...]:
         found.append(f"{result.lost_frames} data frames were sent and never executed")
     if finished and result.operations_done != len(result.graph):
         found.append(f"the run says done with {result.operations_done} of {len(result.graph)} operations finished")
+    if result.memory is not None:
+        found.extend(f"memory: {text}" for text in result.memory.failures)
     total = int(result.stage_ps.sum())
     if total != result.frame_ps:
         found.append(f"the stage times add up to {total} ps, the frames took {result.frame_ps} ps: the lost-time table is wrong")
