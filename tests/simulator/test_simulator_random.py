@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simulated import bare
 from test_simulator_tiers import tiered
 
+from scalefab.fabric.arrays import Fabric
 from scalefab.fabric.faultspec import Fault, FaultKind
 from scalefab.protocol.faults import threshold_of
 from scalefab.scenario.scenario import Scenario
@@ -26,6 +28,7 @@ WORKLOADS = (
     "permutation: {operation: load, bytes: 24KiB, transaction: 64B}",
     "permutation: {operation: put, bytes: 200KiB, posted: false}",
     "all_reduce: {size: 256KiB}",
+    "permutation: {operation: atomic, bytes: 2KiB, transaction: 8B}",
 )
 
 
@@ -63,6 +66,12 @@ def rows(draw: Any, ports: int, again: bool) -> list[Fault]:
     return [Fault(at_ps, port, FaultKind.LINK_DOWN), Fault(later_ps, port, FaultKind.LINK_UP)]
 
 
+def plane_death(fabric: Fabric, plane: int, at_ps: int) -> list[Fault]:
+    """A plane that dies for good: all links of GPUs into it."""
+    ports = np.flatnonzero(fabric.port_plane[: fabric.endpoints * fabric.endpoint_ports] == plane)
+    return [Fault(at_ps, int(port), FaultKind.LINK_DOWN) for port in ports]
+
+
 Recipe = tuple[str, tuple[str, ...], dict[str, int] | None, tuple[Fault, ...]]
 
 
@@ -76,7 +85,8 @@ def recipes(draw: Any) -> Recipe:
     """Workload, settings, shape, faults: what a scenario is made of (a scenario's own text would be too long to read)."""
     workload = draw(st.sampled_from(WORKLOADS))
     more = [[], ["fabric.llr.re_init_on_flush=on"], ["fabric.llr.enabled=off"], ["fabric.sen=off"]]
-    options = [f"run.seed={draw(st.integers(1, 9))}", *draw(st.sampled_from(more))]
+    spray = draw(st.sampled_from(["hash", "round_robin", "least_queued", "single"]))
+    options = ["run.verify=memory", f"run.seed={draw(st.integers(1, 9))}", f"run.spray={spray}", *draw(st.sampled_from(more))]
     shape = None
     if draw(st.booleans()):
         buffer = draw(st.sampled_from(["8KiB", "64KiB", "256KiB"]))
@@ -93,6 +103,8 @@ def recipes(draw: Any) -> Recipe:
                 continue
             down.add(link)
         table += found
+    if fabric.planes > 1 and draw(st.integers(0, 3)) == 0:
+        table += plane_death(fabric, draw(st.integers(0, fabric.planes - 1)), draw(st.integers(0, 8_000_000)))
     return workload, tuple(options), shape, tuple(sorted(table, key=lambda row: row.at_ps))
 
 
@@ -102,9 +114,11 @@ def check(recipe: Recipe) -> None:
     result = simulate(replace(scenario, faults=faults))
     clean = simulate(scenario)
     assert result.status is Status.DONE and result.lost_frames == 0
-    assert result.data_bytes == clean.data_bytes
+    memory = result.memory
+    assert memory is not None and not memory.failures and memory.executed == memory.segments
+    assert memory == clean.memory and result.data_bytes == clean.data_bytes == int(result.executed_bins.sum())
     assert int(result.stage_ps.sum()) == result.frame_ps and (result.stage_ps >= 0).all()
-    assert int(result.link_load.sum()) == int(result.ports.wire_bytes.sum())
+    assert np.array_equal(result.link_load.sum(axis=1), result.ports.wire_bytes)
     assert result.completion_ps >= result.bound_ps
 
 
