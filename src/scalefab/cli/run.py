@@ -142,13 +142,17 @@ def _tell(
 def _words(result: Result, verdict: Verdict, *, tables: bool) -> str:
     from ..report.tables import make_console, print_line, print_tables, print_verdict
     from ..report.waiting import print_waits
+    from ..simulator.goodput import dips_text, find_dips
     from ..simulator.verdict import Line
 
+    dips = find_dips(result)
     console = make_console(sys.stdout)
     with console.capture() as printed:
         print_verdict(console, verdict)
         if result.memory is not None:
             print_line(console, Line("Verified", str(result.memory)))
+        if dips:
+            print_line(console, Line("Faults", dips_text(dips)))
         if result.waits is not None:
             print_waits(console, result.waits)
         if tables:

@@ -1,0 +1,63 @@
+"""Goodput by time: executed bytes add up, and what is said of a dip is what the bins show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated import bare
+from test_simulator_paths import DOWN, plane, run
+
+from scalefab.fabric.faultspec import Fault
+from scalefab.simulator.goodput import dips_text, find_dips
+from scalefab.simulator.result import Result
+from scalefab.simulator.run import simulate
+
+
+@pytest.fixture(scope="module")
+def clean() -> Result:
+    return simulate(bare("all_to_all: {bytes_per_pair: 256KiB}"))
+
+
+def with_bins(result: Result, bins: list[int], *fault_ps: int) -> Result:
+    return replace(result, executed_bin_ps=1000, executed_bins=np.array(bins), fault_ps=np.array(fault_ps))
+
+
+def test_bytes_add_up_and_end_with_the_run(clean: Result) -> None:
+    assert int(clean.executed_bins.sum()) == clean.data_bytes
+    assert (len(clean.executed_bins) - 1) * clean.executed_bin_ps <= clean.completion_ps
+    assert find_dips(clean) == ()
+
+
+def test_a_dip_and_its_end(clean: Result) -> None:
+    bins = [0, 50, 100, 100, 100, 40, 20, 60, 99, 100, *[100] * 40]
+    (dip,) = find_dips(with_bins(clean, bins, 5400))
+    assert (dip.at_ps, dip.dip, dip.lowest_ps) == (5400, 0.2, 6000)
+    assert dip.before_Bps == pytest.approx(100e12 / 1000)
+    assert dip.recovery_ps == 9000 - 5400
+    assert str(dip).startswith("at 5.4 ns down to 20.0 % of ")
+
+
+def test_a_run_that_ends_is_no_dip_and_one_that_stays_low_is_not_back(clean: Result) -> None:
+    (dip,) = find_dips(with_bins(clean, [100] * 40 + [30], 20_000))
+    assert (dip.dip, dip.recovery_ps) == (1.0, 0) and str(dip) == "at 20 ns no dip"
+    (dip,) = find_dips(with_bins(clean, [100] * 20 + [50] * 40, 20_000))
+    assert (dip.dip, dip.recovery_ps) == (0.5, None)
+
+
+def test_faults_before_the_first_data_and_in_one_bin(clean: Result) -> None:
+    bins = [0, 100, 100, 10, 100, *[100] * 40]
+    dips = find_dips(with_bins(clean, bins, 500, 3100, 3200, 10_000))
+    assert [(dip.at_ps, dip.dip) for dip in dips] == [(3100, 0.1), (10_000, dips[1].dip)]
+    assert dips_text(dips).count("at ") == 2
+
+
+def test_sen_makes_the_dip_short() -> None:
+    found = {}
+    for sen in ("on", "off"):
+        scenario = bare("all_to_all: {bytes_per_pair: 8MiB}", f"fabric.sen={sen}", gpus=4, stacks=2)
+        result = run(scenario, *(Fault(20_000_000, port, DOWN) for port in plane(scenario.fabric, 1)))
+        (found[sen],) = find_dips(result)
+        assert int(result.executed_bins.sum()) == result.data_bytes
+    assert found["on"].dip < 0.6 and found["off"].dip < 0.1  # one plane of two is left; without SEN everything waits for RH
