@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..simulator.focus import Direction, find_focus, load_by_gpu
 from ..simulator.metrics import frame_latency_cdf, operation_latencies_ps
 from ..simulator.result import Result
+from .faults import goodput_curve
 from .palette import DARK, LIGHT, RAMP_DARK, RAMP_LIGHT
 
 _MOST_ROWS, _MOST_BINS, _CDF_POINTS = 256, 256, 400
@@ -21,6 +22,7 @@ _PS_PER_US = 1e6
 def chart_data(result: Result) -> dict[str, Any]:
     """Return everything that the page's script draws: link load over time by GPU and direction, latency CDFs, colours."""
     return {
+        "goodput": goodput_curve(result),
         "focus": focus_curves(result),
         "load": load_over_time(result),
         "latency": latency_curves(result),

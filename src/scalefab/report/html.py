@@ -9,6 +9,7 @@ from ..simulator.result import Result
 from ..simulator.verdict import Verdict
 from . import sections
 from .charts import chart_data, inline_json
+from .faults import faults_section
 from .lanes import lanes_section
 from .page import asset, policy
 from .palette import DARK, GROUPS_DARK, GROUPS_LIGHT, LIGHT, RAMP_DARK, RAMP_LIGHT, css_variables, ramp_classes
@@ -35,6 +36,7 @@ def render_html(scenario: Subject, result: Result, verdict: Verdict, manifest: d
     parts = (
         sections.verdict_section(scenario, verdict),
         waits_section(result.waits),
+        faults_section(result),
         sections.focus_section(result),
         sections.bound_section(result, verdict),
         sections.groups_section(verdict),

@@ -51,7 +51,7 @@ class Dip:
 
 
 def find_dips(result: Result) -> tuple[Dip, ...]:
-    """Return one row a time bin in which faults began, in order of time; none for faults before the first data and in the tail."""
+    """Return one row a time bin in which faults began, by time; none for faults before the first data and in the tail."""
     bins, width_ps = result.executed_bins, result.executed_bin_ps
     filled = np.flatnonzero(bins)
     if not len(filled) or not len(result.fault_ps):

@@ -133,8 +133,25 @@
     }), options);
   }
 
+  function drawGoodput(colours) {
+    const goodput = data.goodput;
+    if (!goodput || !document.getElementById("plot-goodput")) { return; }
+    Plotly.react("plot-goodput", [{
+      type: "scatter", mode: "lines", x: goodput.time_us, y: goodput.gigabytes, fill: "tozeroy",
+      line: { width: 1.8, color: colours.bar, shape: "hvh" }, fillcolor: colours.bar + "40",
+      hovertemplate: "%{y:.1f} GB/s around %{x:.2f} µs<extra></extra>"
+    }], layout("plot-goodput", colours, {
+      xaxis: axis(colours, "time, µs", { zeroline: false, range: [0, goodput.end_us] }),
+      yaxis: axis(colours, "goodput, GB/s", { rangemode: "tozero" }), showlegend: false,
+      shapes: goodput.faults_us.map(function (at) {
+        return { type: "line", yref: "paper", x0: at, x1: at, y0: 0, y1: 1, line: { color: colours.accent, width: 1.2, dash: "dot" } };
+      })
+    }), options);
+  }
+
   function draw() {
     const colours = theme();
+    drawGoodput(colours);
     drawFocus(colours);
     drawLoad("plot-out", "out", "sends", colours);
     drawLoad("plot-into", "into", "receives", colours);
