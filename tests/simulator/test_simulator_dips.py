@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from simulated import bare
-from test_simulator_paths import DOWN, plane, run
+from test_simulator_paths import DOWN, run
 
-from scalefab.fabric.faultspec import Fault
+from scalefab.fabric.faultspec import Fault, FaultKind
+from scalefab.protocol.fec_loss import LineErrors
 from scalefab.simulator.goodput import dips_text, find_dips
 from scalefab.simulator.result import Result
 from scalefab.simulator.run import simulate
@@ -39,11 +40,9 @@ def test_a_dip_and_its_end(clean: Result) -> None:
     assert str(dip).startswith("at 5.4 ns down to 20.0 % of ")
 
 
-def test_a_run_that_ends_is_no_dip_and_one_that_stays_low_is_not_back(clean: Result) -> None:
+def test_a_run_that_ends_is_no_dip(clean: Result) -> None:
     (dip,) = find_dips(with_bins(clean, [100] * 40 + [30], 20_000))
     assert (dip.dip, dip.recovery_ps) == (1.0, 0) and str(dip) == "at 20 ns no dip"
-    (dip,) = find_dips(with_bins(clean, [100] * 20 + [50] * 40, 20_000))
-    assert (dip.dip, dip.recovery_ps) == (0.5, None)
 
 
 def test_faults_before_the_first_data_and_in_one_bin(clean: Result) -> None:
@@ -53,11 +52,44 @@ def test_faults_before_the_first_data_and_in_one_bin(clean: Result) -> None:
     assert dips_text(dips).count("at ") == 2
 
 
+def test_the_time_that_a_fault_costs(clean: Result) -> None:
+    (dip,) = find_dips(with_bins(clean, [100] * 20 + [60, 10, 20, 49, 100] + [100] * 40, 20_500))
+    assert (dip.dip, dip.recovery_ps, dip.lost_ps) == (0.1, 25_000 - 20_500, 400 + 900 + 800 + 510)
+    assert str(dip).endswith("back to 95 % after 4.5 ns, 2.61 ns lost")
+    (dip,) = find_dips(with_bins(clean, [100] * 20 + [50] * 40, 20_000))
+    assert (dip.dip, dip.recovery_ps, dip.lost_ps) == (0.5, None, 18_000)  # the last 4 bins hold the last bytes
+    assert str(dip).endswith("not back to 95 %, 18 ns lost")
+
+
+def test_last_bytes_that_something_holds_up_are_looked_at(clean: Result) -> None:
+    (dip,) = find_dips(with_bins(clean, [100] * 40 + [0] * 200 + [100], 39_000))
+    assert (dip.dip, dip.recovery_ps, dip.lost_ps) == (0.0, None, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("row", "times"),
+    [
+        (Fault(3_000_000, 1, FaultKind.LOSS_RATE, 0), []),
+        (Fault(3_000_000, 1, FaultKind.LOSS_RATE, 1 << 50), [3_000_000]),
+        (Fault(3_000_000, 1, FaultKind.RATE, 800 * 10**9), []),
+        (Fault(3_000_000, 1, FaultKind.RATE, 400 * 10**9), [3_000_000]),
+        (Fault(3_000_000, 1, FaultKind.DRAIN, -1), []),
+        (Fault(3_000_000, 1, FaultKind.LINE_ERRORS, line=LineErrors(0.0, 0.0)), []),
+        (Fault(3_000_000, 1, FaultKind.ACK_RESUME), []),
+        (Fault(0, 1, FaultKind.LOSS_RATE, 1 << 50), []),
+    ],
+)
+def test_what_puts_things_back_is_no_fault(row: Fault, times: list[int]) -> None:
+    assert run(bare("all_to_all: {bytes_per_pair: 256KiB}"), row).fault_ps.tolist() == times
+
+
 def test_sen_makes_the_dip_short() -> None:
+    """Others send to a GPU whose port has died: told by SEN at once, else by RH after 1203.2 us without a sign of life."""
     found = {}
     for sen in ("on", "off"):
         scenario = bare("all_to_all: {bytes_per_pair: 8MiB}", f"fabric.sen={sen}", gpus=4, stacks=2)
-        result = run(scenario, *(Fault(20_000_000, port, DOWN) for port in plane(scenario.fabric, 1)))
+        result = run(scenario, Fault(20_000_000, 3, DOWN))
         (found[sen],) = find_dips(result)
         assert int(result.executed_bins.sum()) == result.data_bytes
-    assert found["on"].dip < 0.6 and found["off"].dip < 0.1  # one plane of two is left; without SEN everything waits for RH
+    assert found["off"].dip == 0.0 and found["off"].lost_ps > 1_000_000_000
+    assert found["on"].dip > 0.2 and found["on"].lost_ps < 150_000_000

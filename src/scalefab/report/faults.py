@@ -35,7 +35,7 @@ def faults_section(result: Result) -> str:
     if goodput_curve(result) is None:
         return ""
     dips = find_dips(result)
-    columns = (("fault at", "n"), ("goodput before", "n"), ("lowest", "n"), ("lowest from", "n"), ("back after", "n"))
+    columns = (("fault at", "n"), ("goodput before", "n"), ("lowest", "n"), ("lowest from", "n"), ("back after", "n"), ("time lost", "n"))
     rest = len(dips) - _ROWS
     body = '<div class="plot low" id="plot-goodput"></div>'
     if dips:
@@ -45,6 +45,7 @@ def faults_section(result: Result) -> str:
     note = (
         f"Data bytes that became visible in memory, all GPUs together, in bins of {format_time(result.executed_bin_ps)}; "
         f"dotted: a fault begins. Goodput is back when a bin reaches {100 * BACK:.0f} % of the mean before. "
+        "Time lost: how much longer the bytes took than at that mean. "
         "Faults before the first data and those while the last 5 % of the bytes move have no row."
     )
     return section("faults", "Goodput and faults", body, note)
@@ -58,5 +59,6 @@ def _cells(dip: Dip) -> tuple[str, ...]:
         f"{100 * dip.dip:.1f} %",
         format_time(dip.lowest_ps),
         back,
+        format_time(dip.lost_ps),
     )
     return tuple(escape(text) for text in told)

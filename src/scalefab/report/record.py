@@ -32,7 +32,8 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
     """Return the one object that ``scalefab run --json`` prints: flat, units in the names, ``lost_time`` in percent by stage.
 
     At flow fidelity what speaks of frames is null, and ``not_to_be_trusted_for`` says what else to leave alone.
-    A run that stood still has ``wait_for`` besides: why (`waits_object`); one that was verified ``memory`` (`simulator.memory`).
+    A run that stood still has ``wait_for`` besides: why (`waits_object`); one that was verified ``memory`` (`simulator.memory`);
+    one with faults on the way ``goodput_dips``: what goodput did after each (`simulator.goodput`).
     """
     wall_s = result.wall_s
     memory = {} if result.memory is None else {"memory": asdict(result.memory)}

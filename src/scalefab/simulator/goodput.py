@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..units import format_bandwidth, format_time
-from .result import Result
+from .result import I8, Result
 
 BACK = 0.95
 """Goodput is back when a bin reaches this share of the mean before the fault."""
 
-_TAIL = 0.05  # the last bytes of a run are not looked at: it runs dry, whatever happened before
+_TAIL = 0.05  # own: the last bytes of a run are not looked at: it runs dry, whatever happened before
 _PS_PER_S = 1_000_000_000_000
 
 
@@ -33,6 +33,9 @@ class Dip:
     recovery_ps
         From the fault to the end of the first bin that was back, 0 = it never fell below `BACK`; None = not back before the next
         fault or the end.
+    lost_ps
+        How much longer the same bytes took than at the mean before, until goodput was back or the next fault or the end: what
+        was missing of it, bin by bin.
     """
 
     at_ps: int
@@ -40,14 +43,14 @@ class Dip:
     dip: float
     lowest_ps: int
     recovery_ps: int | None
+    lost_ps: int
 
     def __str__(self) -> str:
         if self.recovery_ps == 0:
             return f"at {format_time(self.at_ps)} no dip"
+        text = f"at {format_time(self.at_ps)} down to {100 * self.dip:.1f} % of {format_bandwidth(round(self.before_Bps))}, "
         back = "not back to 95 %" if self.recovery_ps is None else f"back to 95 % after {format_time(self.recovery_ps)}"
-        return (
-            f"at {format_time(self.at_ps)} down to {100 * self.dip:.1f} % of {format_bandwidth(round(self.before_Bps))}, {back}"
-        )
+        return f"{text}{back}, {format_time(self.lost_ps)} lost"
 
 
 def find_dips(result: Result) -> tuple[Dip, ...]:
@@ -56,7 +59,7 @@ def find_dips(result: Result) -> tuple[Dip, ...]:
     filled = np.flatnonzero(bins)
     if not len(filled) or not len(result.fault_ps):
         return ()
-    end = int(np.searchsorted(np.cumsum(bins), (1 - _TAIL) * int(bins.sum()))) + 1
+    end = _end(bins)
     first = np.unique(result.fault_ps // width_ps, return_index=True)[1]
     times = [int(at_ps) for at_ps in result.fault_ps[first]]
     rows = []
@@ -64,21 +67,41 @@ def find_dips(result: Result) -> tuple[Dip, ...]:
         here = at_ps // width_ps
         begin = int(filled[0]) + (here - int(filled[0]) > 1)
         until = min(end, times[number + 1] // width_ps if number + 1 < len(times) else end)
-        if here <= begin or here >= until:
-            continue
-        mean = float(bins[begin:here].mean())
-        share = bins[here:until] / mean
-        below = np.flatnonzero(share < BACK)
-        recovery_ps: int | None = 0
-        if len(below):
-            again = np.flatnonzero(share[below[0] :] >= BACK)
-            recovery_ps = None
-            if len(again):
-                share = share[: below[0] + again[0]]
-                recovery_ps = (here + len(share) + 1) * width_ps - at_ps
-        lowest = int(share.argmin())
-        rows.append(Dip(at_ps, mean * _PS_PER_S / width_ps, float(share[lowest]), (here + lowest) * width_ps, recovery_ps))
+        if begin < here < until:
+            rows.append(_dip(bins[begin:here], bins[here:until], at_ps, width_ps))
     return tuple(rows)
+
+
+def _end(bins: I8) -> int:
+    """Return the bin behind the last one that is looked at: the last bytes are, when something held them up altogether."""
+    end = int(np.searchsorted(np.cumsum(bins), (1 - _TAIL) * int(bins.sum()))) + 1
+    return len(bins) - 1 if (bins[end:] == 0).any() else end
+
+
+def _dip(before: I8, after: I8, at_ps: int, width_ps: int) -> Dip:
+    """Describe a fault at ``at_ps``, in the first of the bins ``after``."""
+    mean = float(before.mean())
+    share = after / mean
+    here = at_ps // width_ps
+
+    below = np.flatnonzero(share < BACK)
+    recovery_ps: int | None = 0
+    looked_at = len(share)
+    if len(below):
+        again = np.flatnonzero(share[below[0] :] >= BACK)
+        recovery_ps = None
+        if len(again):
+            looked_at = int(below[0] + again[0])
+            recovery_ps = (here + looked_at + 1) * width_ps - at_ps
+    lowest = int(share[:looked_at].argmin())
+    return Dip(
+        at_ps=at_ps,
+        before_Bps=mean * _PS_PER_S / width_ps,
+        dip=float(share[lowest]),
+        lowest_ps=(here + lowest) * width_ps,
+        recovery_ps=recovery_ps,
+        lost_ps=round(float(np.maximum(0.0, 1.0 - share[:looked_at]).sum()) * width_ps) if len(below) else 0,
+    )
 
 
 def dips_text(dips: tuple[Dip, ...]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import bundle, is_cached, is_compiled, jit_enabled
-from ..fabric.faultspec import FaultKind
+from ..fabric.faultspec import Fault, FaultKind
+from ..protocol.fec_loss import LineErrors
 from ..protocol.operations import Kind
 from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
@@ -26,7 +27,6 @@ from .trace import Trace
 from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
 
-_ENDS = (FaultKind.LINK_UP, FaultKind.ACK_RESUME, FaultKind.CC_RESUME)
 _NEVER_PS = 1 << 62
 _SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
 
@@ -247,8 +247,24 @@ def _memory(state: State, done_ps: Any) -> Memory | None:
 
 
 def _fault_times(scenario: Scenario) -> Any:
-    """When faults begin; what ends one is none."""
-    return np.unique(np.array([row.at_ps for row in scenario.faults if row.at_ps > 0 and row.kind not in _ENDS], np.int64))
+    """When faults begin; what ends one, or puts back what was there before, is none."""
+    return np.unique(np.array([row.at_ps for row in scenario.faults if row.at_ps > 0 and not _is_end(row, scenario)], np.int64))
+
+
+def _is_end(row: Fault, scenario: Scenario) -> bool:
+    match row.kind:
+        case FaultKind.LINK_UP | FaultKind.ACK_RESUME | FaultKind.CC_RESUME:
+            return True
+        case FaultKind.LOSS_RATE | FaultKind.LOSE_SETS | FaultKind.DELAY_SETS:
+            return row.arg == 0
+        case FaultKind.DRAIN:
+            return row.arg < 0
+        case FaultKind.RATE:
+            return row.arg >= int(scenario.fabric.port_rate_bps[row.port])
+        case FaultKind.LINE_ERRORS:
+            spec = scenario.fabric.spec
+            return row.line == LineErrors(spec.ber, spec.burst)
+    return False
 
 
 def _trace(state: State) -> Trace:

@@ -145,7 +145,11 @@
       yaxis: axis(colours, "goodput, GB/s", { rangemode: "tozero" }), showlegend: false,
       shapes: goodput.faults_us.map(function (at) {
         return { type: "line", yref: "paper", x0: at, x1: at, y0: 0, y1: 1, line: { color: colours.accent, width: 1.2, dash: "dot" } };
-      })
+      }),
+      annotations: goodput.faults_us.slice(0, goodput.faults_us.length > 12 ? 1 : 12).map(function (at) {
+        return { x: at, yref: "paper", y: 1, yanchor: "bottom", text: "fault", showarrow: false, font: { size: 12, color: colours.accent } };
+      }),
+      margin: { l: 56, r: 12, t: 24, b: 48 }
     }), options);
   }
 
