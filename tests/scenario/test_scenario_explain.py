@@ -59,6 +59,11 @@ def _fault(key: str) -> str:
     kind = "" if name in FAULT_KINDS or name in ("burst", "vc") else "down: on"
     if section == "faults[].flap":
         kind = "flap: {period: 20us, down: 1us" + ("}" if name == "count" else ", count: 3}")
+    if section == "faults[].random":
+        kind = "until: 900us, random: {every: 50us, down: 1us}"
+        place = "node: switch0"
+    if name == "drain":
+        kind = ""
     return f"faults:\n  - {{{', '.join(part for part in (place, kind) if part)}}}\n"
 
 

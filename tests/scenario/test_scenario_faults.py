@@ -75,6 +75,15 @@ LINE = LineErrors(1e-5, 0.75)
             ],
         ),
         (
+            "at: 1us, until: 9us, link: gpu3.port0, drain: 5us",
+            [
+                Fault(US, UP, FaultKind.PORT_DRAIN, 1),
+                Fault(6 * US, UP, FaultKind.LINK_DOWN),
+                Fault(9 * US, UP, FaultKind.LINK_UP),
+                Fault(9 * US, UP, FaultKind.PORT_DRAIN, 0),
+            ],
+        ),
+        (
             "link: gpu3.port0 -> switch, until: 1us, ber: 1e-5, burst: 0.75",
             [
                 Fault(0, UP, FaultKind.LINE_ERRORS, line=LINE),
@@ -136,6 +145,86 @@ def test_rows_of_nodes_lists_and_all() -> None:
     assert {row.port for row in read("all: on, down: on").faults} == gpus
     rows = read("link: [gpu3.port0 -> switch, switch -> gpu3.port0, gpu3.port0 -> switch], loss: 0.1").faults
     assert [row.port for row in rows] == [UP, DOWN]
+
+
+TIERS = """\
+scalefab: 1
+fabric:
+  gpus: {preset: ethlink-gpu-1x800g, count: 16, stacks: 2}
+  switches: {planes: 2, ports: 8, leaves: 4, uplinks: 4, uplink_paths: 4}
+  spine: {ports: 8}
+workload:
+  - all_to_all: {size: 1MiB}
+faults:
+"""
+
+
+def test_a_plane_is_all_of_its_switches() -> None:
+    fabric = PLAIN.fabric
+    assert read("node: plane 2, down: on").faults == read("node: switch2, down: on").faults
+    scenario = parse_scenario(TIERS + "  - {node: plane1, down: on}\n", "x.yaml")
+    fabric = scenario.fabric
+    hit = {int(fabric.port_link[row.port]) for row in scenario.faults}
+    assert hit == {int(fabric.port_link[port]) for port in range(fabric.ports) if fabric.port_plane[port] == 1}
+    assert len(scenario.faults) == len(hit)
+    spine = parse_scenario(TIERS + "  - {node: plane1.spine0, down: on}\n", "x.yaml").faults
+    leaf = parse_scenario(TIERS + "  - {node: [plane1.leaf0, plane1.leaf1], down: on}\n", "x.yaml").faults
+    assert 0 < len(spine) < len(hit) and 0 < len(leaf) < len(hit)
+
+
+RANDOM = "all: on, at: 10us, until: 2ms, random: {every: 5us, down: 3us}"
+
+
+def spans(faults: tuple[Fault, ...]) -> dict[int, list[tuple[int, int]]]:
+    """From when to when each port's link is down; DOWN and UP must take turns."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    since: dict[int, int] = {}
+    for row in faults:
+        if row.kind is FaultKind.LINK_DOWN:
+            assert row.port not in since
+            since[row.port] = row.at_ps
+        else:
+            assert row.kind is FaultKind.LINK_UP
+            found.setdefault(row.port, []).append((since.pop(row.port), row.at_ps))
+    assert not since
+    return found
+
+
+def test_random_faults_come_at_their_rate_and_last_as_long_as_told() -> None:
+    faults = read(RANDOM).faults
+    assert list(faults) == sorted(faults, key=lambda row: row.at_ps)
+    every = [span for of_port in spans(faults).values() for span in of_port]
+    assert 330 < len(every) < 470  # 398 expected, 20 the standard deviation; few of 64 links are hit while down
+    assert all(10 * US < begin < end <= 2000 * US and end - begin <= 3 * US for begin, end in every)
+    assert sum(end - begin == 3 * US for begin, end in every) >= len(every) - 3
+    assert len(spans(faults)) > 56  # of 64 links
+
+
+def test_random_faults_follow_the_seed() -> None:
+    faults = read(RANDOM).faults
+    assert read(RANDOM).faults == faults
+    other = RANDOM.replace("down: 3us", "down: 3us, seed: 1")
+    assert read(other).faults == faults  # run.seed is 1
+    assert read(other.replace("seed: 1", "seed: 2")).faults == read(RANDOM, more=("run.seed=2",)).faults != faults
+    two = read(RANDOM.replace("all: on", "node: gpu0"), RANDOM.replace("all: on", "node: gpu1")).faults
+    first = {row.at_ps for row in two if PLAIN.fabric.port_node[row.port] == 0}
+    assert first and first.isdisjoint(row.at_ps for row in two if PLAIN.fabric.port_node[row.port] == 1)
+
+
+def test_random_switches_go_down_whole() -> None:
+    faults = read(RANDOM.replace("down: 3us", "down: 3us, of: switches").replace("all: on", "node: [switch1, plane 4]")).faults
+    by_time: dict[int, set[int]] = {}
+    for row in faults:
+        if row.kind is FaultKind.LINK_DOWN:
+            by_time.setdefault(row.at_ps, set()).add(row.port)
+    planes = {frozenset(int(PLAIN.fabric.port_plane[port]) for port in ports) for ports in by_time.values()}
+    assert planes == {frozenset({1}), frozenset({4})} and {len(ports) for ports in by_time.values()} == {8}
+    assert len(read(RANDOM.replace("down: 3us", "down: 3us, of: switches")).faults) > len(faults)
+
+
+def test_random_faults_are_read_back() -> None:
+    scenario = read(RANDOM)
+    assert parse_scenario(json.dumps(scenario.resolved), "y.yaml").faults == scenario.faults
 
 
 def test_rows_stand_in_time_order_and_ends_before_beginnings() -> None:
@@ -252,6 +341,37 @@ def test_the_fabric_s_errors_come_back() -> None:
         (
             ["node: gpu1, slow_receiver: 1Gb/s", "at: 4us, node: gpu1, slow_receiver: 2Gb/s, vc: 1"],
             ["x.yaml:9: faults[1].slow_receiver: begins while faults[0] holds GPU 1 -> switch plane 0, which has no 'until'"],
+        ),
+        (
+            ["at: 1us, until: 5us, link: gpu1.port0, drain: 4us"],
+            ["x.yaml:8: faults[0].until: comes before the link goes down, at 'at' + 'drain'; expected a later time"],
+        ),
+        (
+            ["all: on, random: {every: 5us, down: 1us}"],
+            ["x.yaml:8: faults[0].until: is missing, random faults have no end of their own; expected when the last one is over"],
+        ),
+        (
+            ["all: on, until: 1ms, random: {every: 5us, down: 1us, of: planes}"],
+            ["x.yaml:8: faults[0].random.of: 'planes' is not known; expected one of links, switches"],
+        ),
+        (
+            ["link: gpu1.port0, until: 1ms, random: {every: 5us, down: 1us, of: switches}"],
+            ["x.yaml:8: faults[0].random.of: takes whole switches, and 'link' names a link; expected node, or all"],
+        ),
+        (
+            ["node: [switch0, gpu3], until: 1ms, random: {every: 5us, down: 1us, of: switches}"],
+            ["x.yaml:8: faults[0].node: GPU 3 is no switch; expected a switch or a plane"],
+        ),
+        (
+            ["all: on, until: 1s, random: {every: 5us, down: 1us}"],
+            ["x.yaml:8: faults[0].random.every: draws more than 10000 faults; expected a longer 'every', or an earlier 'until'"],
+        ),
+        (
+            ["all: on, until: 1ms, random: {every: 5us, down: 1us}", "at: 900us, link: gpu3.port0, drain: 5us"],
+            [
+                "x.yaml:9: faults[1].drain: begins while faults[0] holds GPU 3 -> switch plane 0; "
+                "expected times apart, or another link"
+            ],
         ),
         (
             ["all: on, flap: {period: 3us, down: 1us, count: 100000}"],

@@ -116,3 +116,54 @@ def test_sen_finds_a_dead_port_long_before_the_retry_timer(llr: str) -> None:
         ends[sen] = result.completion_ps
         assert (result.rh_path_errors > 0) == (sen == "off")
     assert ends["on"] < 100_000_000 and 1_000_000_000 < ends["off"] < 2_000_000_000
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("back", [False, True])
+def test_a_plane_that_is_drained_before_it_goes_down(workload: str, back: bool) -> None:
+    """Work leaves in time: nothing is lost on the way, so RH sends nothing again."""
+    scenario = bare(workload, gpus=8, stacks=2)
+    rows = []
+    for port in plane(scenario.fabric, 1):
+        rows += [Fault(1_000_000, port, FaultKind.PORT_DRAIN, 1), Fault(31_000_000, port, DOWN)]
+        if back:
+            rows += [Fault(40_000_000, port, UP), Fault(40_000_000, port, FaultKind.PORT_DRAIN, 0)]
+    result = run(scenario, *rows)
+    whole(result, simulate(scenario))
+    assert result.rh_replays == 0 and result.rh_path_errors == 0
+
+
+@pytest.mark.parametrize("what", ["port", "spine"])
+def test_a_drained_port_and_spine_lose_nothing(what: str) -> None:
+    scenario = tiered("all_to_all: {bytes_per_pair: 128KiB}") if what == "spine" else bare(WORKLOADS[0], gpus=4, stacks=2)
+    fabric = scenario.fabric
+    last = fabric.nodes - 1
+    spine = range(int(fabric.node_first_port[last]), int(fabric.node_first_port[last] + fabric.node_ports[last]))
+    ports = [3] if what == "port" else list(spine)
+    rows = [Fault(1_000_000, port, FaultKind.PORT_DRAIN, 1) for port in ports]
+    rows += [Fault(21_000_000, port, DOWN) for port in ports]
+    result = run(scenario, *rows)
+    whole(result, simulate(scenario))
+    assert result.rh_replays == 0 and result.rh_path_errors == 0
+
+
+def test_a_drain_that_is_called_off_lets_the_path_be_used_again() -> None:
+    scenario = bare("permutation: {bytes: 128KiB, repeat: 200}", gpus=4, stacks=2)
+    ports = plane(scenario.fabric, 1)
+    rows = [Fault(1_000_000, port, FaultKind.PORT_DRAIN, 1) for port in ports]
+    rows += [Fault(21_000_000, port, FaultKind.PORT_DRAIN, 0) for port in ports]
+    result, clean = run(scenario, *rows), simulate(scenario)
+    whole(result, clean)
+    drained = run(scenario, *rows[: len(ports)])
+    whole(drained, clean)
+    assert clean.completion_ps < result.completion_ps < 0.75 * drained.completion_ps
+    assert int(drained.ports.data_bytes[ports].sum()) < int(result.ports.data_bytes[ports].sum())
+
+
+def test_a_port_that_changes_again_while_it_is_told_does_not_keep_the_run_going() -> None:
+    """The repetition of an event (after 100 us) falls between the copies of the next one."""
+    scenario = bare("all_to_all: {bytes_per_pair: 8MiB}", gpus=4, stacks=2)
+    rows = [Fault(1_000_000, 3, FaultKind.PORT_DRAIN, 1), Fault(102_500_000, 3, FaultKind.PORT_DRAIN, 0)]
+    result = run(scenario, *rows)
+    whole(result, simulate(scenario))
+    assert result.now_ps < 10 * result.completion_ps

@@ -32,11 +32,12 @@ class FaultKind(IntEnum):
     CC_RESUME = 14
     DRAIN = 15  #: the port empties its receive buffer of VC ``vc`` (-1 = all) at arg bit/s, 0 = not at all, -1 = at once
     LINE_ERRORS = 16  #: the direction's line errs as ``line`` says from now on, in place of the fabric's ``ber`` and ``burst``
+    PORT_DRAIN = 17  #: arg 1: the link is to be taken down, paths leave it (SEN DRAIN); 0: not any more
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row; ``port`` as in the fabric arrays (for LINK_DOWN and LINK_UP either end of the link); ``line`` for LINE_ERRORS."""
+    """One row; ``port`` as in the fabric arrays (LINK_DOWN, LINK_UP, PORT_DRAIN: either end); ``line`` for LINE_ERRORS."""
 
     at_ps: int
     port: int

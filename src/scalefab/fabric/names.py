@@ -107,6 +107,22 @@ def find_node(fabric: Fabric, text: str) -> int:
     return nodes[0]
 
 
+def find_nodes(fabric: Fabric, text: str) -> list[int]:
+    """Return the nodes that a user names: one (`find_node`), or all switches of a plane, such as ``plane 1``.
+
+    Raises
+    ------
+    InputError
+        No such node or plane, or a name of a link.
+    """
+    parts = _parts(fabric, text)
+    if fabric.two_tier and set(parts) <= {"plane", "switch"} and max(parts.values()) >= 0:
+        plane = _number("plane", max(parts.values()), fabric.planes, "the domain")
+        size = plane_shape(fabric.spec).switches
+        return list(range(fabric.endpoints + plane * size, fabric.endpoints + (plane + 1) * size))
+    return [find_node(fabric, text)]
+
+
 def _wrong(message: str, expected: str = "", near: str = "") -> InputError:
     return InputError([Problem(message, expected, near)])
 

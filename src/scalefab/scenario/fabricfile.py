@@ -121,7 +121,7 @@ def read_fabric(where: str, overrides: Sequence[str] = ()) -> FabricSetup:
     spec = fabric_spec(checked.fabric, filled.sources)
     try:
         fabric = build_fabric(spec)
-        faults = fault_table(checked.faults or (), fabric)
+        faults = fault_table(checked.faults or (), fabric, seed=checked.run.seed)
     except InputError as error:
         raise type(error)([located(problem, document.marks) for problem in error.problems]) from None
     resolved = dict(checked.model_dump(mode="json", exclude_none=True))

@@ -6,25 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.faultspec import Fault, FaultKind
 from ..fabric.headroom import longest_outage_ps
 from ..fabric.linkspec import FlowControl
-from ..fabric.names import find_link, find_node, node_name, port_name
+from ..fabric.names import find_link, find_nodes, node_name, port_name
 from ..fabric.spec import FabricSpec
 from ..protocol.faults import threshold_of
 from ..protocol.fec_loss import LineErrors
 from ..units import exact_rate, exact_time
 from .faultmodels import FLAPS_MAX, SINGLE_FRAME, FaultEntry, lanes_of
+from .randomfaults import DRAWS_MAX, outages
 
 ROWS_MAX = 1_000_000  # own: more rows than this are a mistake
 NEVER_PS = 1 << 62
 
-_STATE = {"flap": "down", "lanes": "rate"}
+_STATE = {"flap": "down", "random": "down", "drain": "down", "lanes": "rate"}
 """What a kind sets; two entries must not set the same thing of a link at once. Others set what their name says."""
 
+_BOTH_WAYS = ("down", "flap", "random", "drain")
 _ONE_WAY = (*SINGLE_FRAME, "slow_receiver", "ack_pause")
 
 
@@ -37,7 +40,7 @@ class _Span:
     entry: int
 
 
-def fault_table(entries: Sequence[FaultEntry], fabric: Fabric, until_ps: int = 0) -> tuple[Fault, ...]:
+def fault_table(entries: Sequence[FaultEntry], fabric: Fabric, until_ps: int = 0, seed: int = 1) -> tuple[Fault, ...]:
     """Return the rows of all entries in time order; of those at one time, ends stand before beginnings.
 
     Parameters
@@ -48,6 +51,8 @@ def fault_table(entries: Sequence[FaultEntry], fabric: Fabric, until_ps: int = 0
         Whose links are named.
     until_ps
         When the run is stopped, 0 = never.
+    seed
+        The one seed, for faults at random.
 
     Raises
     ------
@@ -61,19 +66,29 @@ def fault_table(entries: Sequence[FaultEntry], fabric: Fabric, until_ps: int = 0
         key = f"faults[{index}]"
         found = list(_misfits(entry, fabric, until_ps, key))
         ports = _ports(entry, fabric, key, found)
+        together = _together(entry, fabric, ports, key, found)
         problems += found
         if found:
             continue
         times = _times(entry)
-        if len(rows) + 2 * len(times) * len(ports) > ROWS_MAX:
+        spans_of = [(*span, ports) for span in times]
+        if entry.random is not None:
+            drawn = outages(_seed(entry, seed), index, len(together), *times[0], entry.random.every, entry.random.down)
+            spans_of = [(begin_ps, end_ps, together[place]) for place, begin_ps, end_ps in drawn]
+        if len(rows) + sum(3 * len(hit) for _, _, hit in spans_of) > ROWS_MAX:
             problems.append(Problem(f"makes more than {ROWS_MAX} changes of links together with those before", "fewer", key=key))
             break
-        for begin_ps, end_ps in times:
-            for port in ports:
+        for begin_ps, end_ps, hit in spans_of:
+            for port in hit:
                 begin, end = _rows(entry, fabric, port)
-                rows.append((begin_ps, 1, index, replace(begin, at_ps=begin_ps)))
+                down_ps = begin_ps + (entry.drain or 0)
+                rows.append((down_ps, 1, index, replace(begin, at_ps=down_ps)))
                 if end is not None and end_ps < NEVER_PS:
                     rows.append((end_ps, 0, index, replace(end, at_ps=end_ps)))
+                if entry.drain is not None:
+                    rows.append((begin_ps, 1, index, Fault(begin_ps, port, FaultKind.PORT_DRAIN, 1)))
+                    if end_ps < NEVER_PS:
+                        rows.append((end_ps, 0, index, Fault(end_ps, port, FaultKind.PORT_DRAIN, 0)))
         for port in ports if entry.kind not in SINGLE_FRAME else ():
             state = (_STATE.get(entry.kind, entry.kind), port, -1 if entry.vc is None else entry.vc)
             spans.setdefault(state, []).append(_Span(times[0][0], times[-1][1], index))
@@ -88,9 +103,11 @@ def outage_advice(entries: Sequence[FaultEntry], spec: FabricSpec) -> tuple[str,
     limits_ps = longest_outage_ps(spec) if spec.link.llr.on else {}
     found = []
     for index, entry in enumerate(entries):
-        if entry.kind not in ("down", "flap") or (entry.flap is None and entry.until is None):
+        if entry.kind not in ("down", "flap", "random") or (entry.until is None and entry.flap is None):
             continue
         longest_ps = max(end_ps - begin_ps for begin_ps, end_ps in _times(entry))
+        if entry.random is not None:
+            longest_ps = min(longest_ps, entry.random.down)
         broken = [f"{key} ({exact_time(limit_ps)})" for key, limit_ps in limits_ps.items() if limit_ps <= longest_ps]
         if broken:
             found.append(
@@ -103,6 +120,8 @@ def outage_advice(entries: Sequence[FaultEntry], spec: FabricSpec) -> tuple[str,
 def _misfits(entry: FaultEntry, fabric: Fabric, until_ps: int, key: str) -> Iterator[Problem]:
     """Yield what does not go with the rest of the file."""
     link, kind = fabric.spec.link, entry.kind
+    if entry.drain is not None and entry.at + entry.drain >= NEVER_PS:
+        yield Problem(f"never comes, {exact_time(entry.drain)} are too long", "an earlier time", key=f"{key}.drain")
     if until_ps and entry.at >= until_ps:
         yield Problem(f"never happens, the run ends at {exact_time(until_ps)}", "an earlier time", key=f"{key}.at")
     if kind == "ack_pause" and not link.llr.on:
@@ -115,6 +134,11 @@ def _misfits(entry: FaultEntry, fabric: Fabric, until_ps: int, key: str) -> Iter
     flap = entry.flap
     if flap is not None and entry.until is not None and (entry.until - entry.at) // flap.period >= FLAPS_MAX:
         yield Problem(f"goes down more than {FLAPS_MAX} times", "a longer period, or an earlier 'until'", key=f"{key}.flap")
+    random = entry.random
+    if random is not None and entry.until is not None and 2 * (entry.until - entry.at) // random.every > DRAWS_MAX:
+        yield Problem(
+            f"draws more than {DRAWS_MAX // 2} faults", "a longer 'every', or an earlier 'until'", key=f"{key}.random.every"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +168,7 @@ def _ports(entry: FaultEntry, fabric: Fabric, key: str, problems: list[Problem])
 
 def _ports_at(kind: str, fabric: Fabric, where: _Where) -> list[int]:
     """Return the ports of one place. Raises InputError: the place does not suit the kind of fault."""
-    if kind in ("down", "flap"):
+    if kind in _BOTH_WAYS:
         if where.directed:
             end = port_name(fabric, where.ports[0]).split(" -> ")[0]
             raise InputError([Problem("names one direction, a link goes down in both", f"{end}, without an arrow")])
@@ -178,11 +202,43 @@ def _places(entry: FaultEntry, fabric: Fabric, key: str, problems: list[Problem]
                 place = find_link(fabric, name)
                 yield _Where(here, place.ports, place.ports, place.directed, of_node=False)
             else:
-                own = np.flatnonzero(fabric.port_node == find_node(fabric, name))
+                own = np.flatnonzero(np.isin(fabric.port_node, find_nodes(fabric, name)))
                 both = tuple(int(port) for port in (*own, *fabric.port_peer[own]))
                 yield _Where(here, both, both[: len(own)], directed=False, of_node=True)
         except InputError as error:
             problems += [replace(problem, key=here) for problem in error.problems]
+
+
+def _together(
+    entry: FaultEntry, fabric: Fabric, ports: tuple[int, ...], key: str, problems: list[Problem]
+) -> list[tuple[int, ...]]:
+    """Return what goes down together when faults are at random: single links, or those of each switch that is named."""
+    random = entry.random
+    if random is None or not ports:
+        return []
+    if random.of == "links":
+        return [(port,) for port in ports]
+    if entry.link is not None:
+        problems.append(Problem("takes whole switches, and 'link' names a link", "node, or all", key=f"{key}.random.of"))
+        return []
+    ends = np.array([[fabric.port_node[port], fabric.port_node[fabric.port_peer[port]]] for port in ports])
+    named = range(fabric.endpoints, fabric.nodes)
+    if entry.node is not None:
+        named_nodes = [node for name in entry.node for node in find_nodes(fabric, name)]
+        for node in named_nodes:
+            if node < fabric.endpoints:
+                problems.append(Problem(f"{node_name(fabric, node)} is no switch", "a switch or a plane", key=f"{key}.node"))
+        return [_links_of(ends, ports, node) for node in dict.fromkeys(named_nodes)]
+    return [_links_of(ends, ports, node) for node in named]
+
+
+def _links_of(ends: NDArray[np.int64], ports: tuple[int, ...], node: int) -> tuple[int, ...]:
+    return tuple(ports[i] for i in np.flatnonzero((ends == node).any(axis=1)))
+
+
+def _seed(entry: FaultEntry, seed: int) -> int:
+    own = entry.random.seed if entry.random is not None else None
+    return seed if own is None else own
 
 
 def _times(entry: FaultEntry) -> list[tuple[int, int]]:
@@ -204,7 +260,7 @@ def _rows(entry: FaultEntry, fabric: Fabric, port: int) -> tuple[Fault, Fault | 
         return Fault(0, port, kind, arg, vc), Fault(0, port, kind, end, vc)
 
     match entry.kind:
-        case "down" | "flap":
+        case "down" | "flap" | "random" | "drain":
             return Fault(0, port, FaultKind.LINK_DOWN), Fault(0, port, FaultKind.LINK_UP)
         case "ber":
             usual = LineErrors(fabric.spec.ber, fabric.spec.burst)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -15,6 +15,8 @@ from .quantities import Faults, Limited, Number, OnOff, PositiveRate, PositiveTi
 FAULT_KINDS = (
     "down",
     "flap",
+    "random",
+    "drain",
     "ber",
     "loss",
     "lose_frame",
@@ -118,6 +120,15 @@ class Flap(Model):
         return self
 
 
+class RandomFaults(Model):
+    """Links or switches that go down at random times and come up again."""
+
+    every: PositiveTime = Field(description="Mean time from one to the next, of all places together.")
+    down: PositiveTime = Field(description="How long each is down.")
+    of: Literal["links", "switches"] = Field("links", description="What goes down at a time: a link, or all links of a switch.")
+    seed: int | None = Field(None, ge=0, le=2**31 - 1, description="Seed of times and places; default: run.seed.")
+
+
 class FaultEntry(Model):
     """One fault: exactly one kind, at one place, from a time on."""
 
@@ -127,10 +138,16 @@ class FaultEntry(Model):
         None,
         description="The link, by one of its ports, or by both ends with an arrow in frames' direction; or a list of links.",
     )
-    node: Names | None = Field(None, description="All links of a node, or of a list of nodes, instead of 'link'.")
+    node: Names | None = Field(
+        None, description="All links of a node or of a whole plane, or of a list of them, instead of 'link'."
+    )
     all: OnOff | None = Field(None, description="All links of the domain, instead of 'link'.")
     down: OnOff | None = Field(None, description="The link carries nothing, in both directions.")
     flap: Flap | None = Field(None, description="The link goes down and comes up again and again.")
+    random: RandomFaults | None = Field(None, description="Links or switches go down at random times and come up again.")
+    drain: PositiveTime | None = Field(
+        None, description="Planned: switches tell of it, paths leave the link, and so much later it goes down."
+    )
     ber: Annotated[Number, AfterValidator(Limited(check_ber, "0 .. 0.25"))] | None = Field(
         None, description="Bit error ratio before FEC, in place of the fabric's."
     )
@@ -184,6 +201,10 @@ class FaultEntry(Model):
                 faults.add("until", "is read by nothing, a frame is met once", "no until")
             elif self.until <= self.at:
                 faults.add("until", "is not after 'at'", "a later time")
+        if self.random is not None and self.until is None:
+            faults.add("until", "is missing, random faults have no end of their own", "when the last one is over")
+        if self.drain is not None and self.until is not None and self.at < self.until <= self.at + self.drain:
+            faults.add("until", "comes before the link goes down, at 'at' + 'drain'", "a later time")
         if self.flap is not None:
             if self.flap.count is None and self.until is None:
                 faults.add("flap.count", "is missing, and so is 'until'", "one of the two")

@@ -169,7 +169,7 @@ def _build(
     faults: tuple[Fault, ...] = ()
     try:
         fabric = build_fabric(spec)
-        faults = fault_table(checked.faults or (), fabric, checked.run.until)
+        faults = fault_table(checked.faults or (), fabric, checked.run.until, checked.run.seed)
     except InputError as error:
         found.append(error)
     try:

@@ -16,7 +16,18 @@ from .drain import set_drain
 from .ordered_sets import flush_update, settle
 from .ports import kick, look_ps
 from .rates import set_rate
-from .records import ACKS_FROZEN, ACKS_GO, ACKS_PAUSED, FAULT, NEVER_PS, PCS_TIMER, PORT_CHANGE, State
+from .records import (
+    ACKS_FROZEN,
+    ACKS_GO,
+    ACKS_PAUSED,
+    DRAIN_BEGINS,
+    DRAIN_ENDS,
+    FAULT,
+    NEVER_PS,
+    PCS_TIMER,
+    PORT_CHANGE,
+    State,
+)
 from .retry import flushed, link_up
 
 LOST, SKIPPED = 3, 4
@@ -33,6 +44,7 @@ _LOSS_RATE, _LINE_ERRORS = int(FaultKind.LOSS_RATE), int(FaultKind.LINE_ERRORS)
 _LOSE_SETS, _DELAY_SETS = int(FaultKind.LOSE_SETS), int(FaultKind.DELAY_SETS)
 _ACK_PAUSE, _ACK_FREEZE, _ACK_RESUME = int(FaultKind.ACK_PAUSE), int(FaultKind.ACK_FREEZE), int(FaultKind.ACK_RESUME)
 _CC_STOP, _CC_RESUME, _DRAIN = int(FaultKind.CC_STOP), int(FaultKind.CC_RESUME), int(FaultKind.DRAIN)
+_PORT_DRAIN = int(FaultKind.PORT_DRAIN)
 
 
 @compiled
@@ -94,6 +106,9 @@ def carry_out(S: State, a: int, n: int, now_ps: int) -> None:
             port.ack_last_ps = now_ps - port.ack_gap_ps
     elif kind == _CC_STOP or kind == _CC_RESUME:
         link.cc_stopped = 1 if kind == _CC_STOP else 0
+    elif kind == _PORT_DRAIN:
+        push(S, now_ps, PORT_CHANGE, a, DRAIN_BEGINS if row.arg else DRAIN_ENDS)
+        push(S, now_ps, PORT_CHANGE, int(S.port[a].peer), DRAIN_BEGINS if row.arg else DRAIN_ENDS)
     elif kind == _DRAIN:
         for vc in range(S.kernel[0].vcs):
             if row.vc < 0 or row.vc == vc:

@@ -39,6 +39,7 @@ _CAREFUL = frozenset(
         FaultKind.DELAY_SETS,
         FaultKind.ACK_PAUSE,
         FaultKind.ACK_FREEZE,
+        FaultKind.PORT_DRAIN,
     }
 )
 

@@ -1,7 +1,8 @@
 """SEN in the kernel: a switch tells endpoints of a port that went down or came up; they change paths. Own ports are seen at once.
 
 Three copies, 1 us apart, then the state again every 100 us; frames of 64 B on VC 3, credited and LLR-eligible as all others.
-Told are all endpoints that the switch reaches in its plane; which of their paths are concerned follows from the look-up rule.
+Told are all endpoints that the switch reaches in its plane; which of their paths are concerned follows from the look-up rule,
+there and back: the same path id takes other spines on its way back, and a space whose ACKs are lost is of no use.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .pathchange import path_down, path_up
 from .pathstate import append_reply
 from .pools import lose_frame, new_frame
 from .ports import kick, look_ps
-from .records import SEN, SEN_TIMER, State
+from .records import COMES_UP, DRAIN_BEGINS, DRAIN_ENDS, GOES_DOWN, SEN, SEN_TIMER, State
 from .switch_input import insert, output_port
 
 _EVENT_BITS = 31
@@ -27,8 +28,15 @@ _AGAIN_PS = 100_000_000
 
 @compiled
 def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
-    """LLR of port ``a`` has given up, or is ready again: the layers above hear of it."""
+    """LLR of port ``a`` has given up, or is ready again, or it is to be taken down: the layers above hear of it."""
     link = S.link[a]
+    if up == DRAIN_BEGINS or up == DRAIN_ENDS:
+        link.draining = 1 if up == DRAIN_BEGINS else 0
+        if S.node[S.port[a].node].is_switch == 0:
+            own_drain(S, a, now_ps)
+        else:
+            tell(S, a, now_ps)
+        return
     if up == 1 - link.dead:
         return
     link.dead = 1 - up
@@ -38,11 +46,34 @@ def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
         return
     if up == 0:
         drop_queued(S, a, now_ps)
+    tell(S, a, now_ps)
+
+
+@compiled
+def tell(S: State, a: int, now_ps: int) -> None:
+    """Let the switch tell the new state of its port ``a``."""
     if S.kernel[0].sen == 0:
         return
+    link = S.link[a]
     link.sen_event = sen.next_event(link.sen_event, _EVENT_BITS)
     link.sen_copies = 0
     push(S, now_ps, SEN_TIMER, a, int(link.sen_event))
+
+
+@compiled
+def own_drain(S: State, a: int, now_ps: int) -> None:
+    """An endpoint's own port is to be taken down, or not any more: paths that leave by it are left, or used again."""
+    k = S.kernel[0]
+    src = S.port[a].node
+    first = (a - S.node[src].first_port) * k.uplinks
+    for dst in range(k.endpoints):
+        if dst == src or S.pair_first[src * k.endpoints + dst] < 0:
+            continue
+        for path in range(first, first + k.uplinks):
+            if S.link[a].draining:
+                path_down(S, src, dst, path, paths.DRAIN, now_ps)
+            else:
+                path_up(S, src, dst, path, paths.DRAIN, now_ps)
 
 
 @compiled
@@ -121,11 +152,12 @@ def drop_frame(S: State, a: int, i: int, now_ps: int) -> None:
 
 
 @compiled
-def on_sen_timer(S: State, a: int, event: int, now_ps: int) -> None:
-    """Tell the state of switch port ``a``: one of three copies, or again after 100 us."""
+def on_sen_timer(S: State, a: int, b: int, now_ps: int) -> None:
+    """Tell the state of switch port ``a``: one of three copies of event ``b``, or again after 100 us (``b`` inverted)."""
     k = S.kernel[0]
     link = S.link[a]
-    if link.sen_copies >= 3:
+    event = ~b if b < 0 else b
+    if b < 0:  # not by the copies: a newer event may have begun anew to count them
         k.background -= 1
     if event != link.sen_event:
         return
@@ -134,7 +166,7 @@ def on_sen_timer(S: State, a: int, event: int, now_ps: int) -> None:
         push(S, now_ps + _COPY_PS, SEN_TIMER, a, event)
     else:
         k.background += 1
-        push(S, now_ps + _AGAIN_PS, SEN_TIMER, a, event)
+        push(S, now_ps + _AGAIN_PS, SEN_TIMER, a, ~event)
     at = S.port[a].node
     for e in range(k.endpoints):
         q = port_in_plane(S, e, link.plane)
@@ -165,7 +197,7 @@ def send_sen(S: State, a: int, at: int, e: int, q: int, now_ps: int) -> None:
     f.credits = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
     f.op = a
     f.first = S.link[a].sen_event
-    f.stride = 1 - S.link[a].dead
+    f.stride = GOES_DOWN if S.link[a].dead else DRAIN_BEGINS if S.link[a].draining else COMES_UP
     f.psn = 0
     out = -1
     for u in range(k.uplinks):  # a live uplink
@@ -203,11 +235,20 @@ def on_sen(S: State, f: Any, now_ps: int) -> None:
             if dst == e or S.pair_first[e * k.endpoints + dst] < 0:
                 continue
             for path in range(q * k.uplinks, (q + 1) * k.uplinks):
-                if passes(S, e, dst, path, a, f):
-                    if f.stride:
-                        path_up(S, e, dst, path, paths.DOWN | paths.ERROR, now_ps)
-                    else:
-                        path_down(S, e, dst, path, paths.DOWN, now_ps)
+                if passes(S, e, dst, path, a, f) or passes(S, dst, e, path, a, f):
+                    hear(S, e, dst, path, f.stride, now_ps)
+
+
+@compiled
+def hear(S: State, src: int, dst: int, path: int, what: int, now_ps: int) -> None:
+    """Act on what was told of a path: down, drain and up are one state of the port's link, each ends the others."""
+    if what == GOES_DOWN:
+        path_down(S, src, dst, path, paths.DOWN, now_ps)
+    elif what == DRAIN_BEGINS:
+        path_down(S, src, dst, path, paths.DRAIN, now_ps)
+        path_up(S, src, dst, path, paths.DOWN | paths.ERROR, now_ps)
+    else:
+        path_up(S, src, dst, path, paths.DOWN | paths.DRAIN | paths.ERROR, now_ps)
 
 
 @compiled

@@ -28,6 +28,9 @@ PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, P
 # operations come on top: room for all that are still to come is always kept (``dormant``).
 POOL_MARGIN = 1024
 
+# What a PORT_CHANGE says, and a SEN
+GOES_DOWN, COMES_UP, DRAIN_BEGINS, DRAIN_ENDS = range(4)
+
 # A path change queues again at most the frames of a window, each with some runs.
 SHARE_MARGIN = 1 << 14
 
@@ -235,6 +238,7 @@ LINK = np.dtype(
         ("pauses_in", _i8),
         ("plane", _i4),
         ("dead", _i4),  # 1 = LLR has given it up: nothing is sent, what comes for it is dropped
+        ("draining", _i4),  # 1 = it will be taken down, paths over it are left
         ("sen_event", _i4),  # of the last change that the switch told of this port
         ("sen_copies", _i4),
         ("dead_drops", _i8),  # frames dropped because the port was dead

@@ -381,7 +381,7 @@ def make_state(
         text = f"operation {i} of {int(graph.bytes[i])} bytes takes {int(units[i])} packets"
         raise InputError([Problem(text, "fewer than 2^31 packets an operation", key="workload")])
     shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
-    changing = any(row.kind is FaultKind.LINK_DOWN for row in table)
+    changing = any(row.kind in (FaultKind.LINK_DOWN, FaultKind.PORT_DRAIN) for row in table)
     sessions = make_sessions(graph, fabric, shares, changing)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
