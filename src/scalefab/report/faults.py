@@ -35,7 +35,14 @@ def faults_section(result: Result) -> str:
     if goodput_curve(result) is None:
         return ""
     dips = find_dips(result)
-    columns = (("fault at", "n"), ("goodput before", "n"), ("lowest", "n"), ("lowest from", "n"), ("back after", "n"), ("time lost", "n"))
+    columns = (
+        ("fault at", "n"),
+        ("goodput before", "n"),
+        ("lowest", "n"),
+        ("lowest from", "n"),
+        ("back after", "n"),
+        ("time lost", "n"),
+    )
     rest = len(dips) - _ROWS
     body = '<div class="plot low" id="plot-goodput"></div>'
     if dips:
