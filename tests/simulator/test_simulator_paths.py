@@ -167,3 +167,18 @@ def test_a_port_that_changes_again_while_it_is_told_does_not_keep_the_run_going(
     result = run(scenario, *rows)
     whole(result, simulate(scenario))
     assert result.now_ps < 10 * result.completion_ps
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_work_that_found_no_live_path_takes_the_first_that_comes_back(workload: str) -> None:
+    scenario = bare(workload, gpus=2, stacks=2)
+    result = run(scenario, *(Fault(0, port, DOWN) for port in (0, 1, 3)), Fault(90_000_000, 0, UP))
+    whole(result, simulate(scenario))
+    assert result.completion_ps > 90_000_000
+
+
+def test_waits_of_work_that_moves_are_counted_port_by_port() -> None:
+    scenario = bare("all_reduce: {size: 256KiB}", gpus=3, stacks=3)
+    drain = [Fault(0, 0, FaultKind.PORT_DRAIN, 1), Fault(3_000_000, 0, FaultKind.PORT_DRAIN, 0)]
+    result = run(scenario, drain[0], Fault(1_500_000, 0, DOWN), Fault(3_000_000, 0, UP), drain[1])
+    whole(result, simulate(scenario))

@@ -42,7 +42,7 @@ def rows(draw: Any, ports: int, again: bool) -> list[Fault]:
     at_ps = draw(st.integers(0, 8_000_000))
     later_ps = at_ps + draw(st.sampled_from([200_000, 3_000_000, 30_000_000, 90_000_000]))
     soon_ps = later_ps if again else at_ps + 3_000_000
-    kind = draw(st.sampled_from(["frame", "loss", "sets", "late", "silent", "frozen", "slow", "stuck", "lanes", "flap"]))
+    kind = draw(st.sampled_from(["frame", "loss", "sets", "late", "silent", "frozen", "slow", "stuck", "lanes", "flap", "drain"]))
     if kind == "frame":
         what = draw(
             st.sampled_from([FaultKind.LOSE_FRAME, FaultKind.CORRUPT_FRAME, FaultKind.POISON_FRAME, FaultKind.SKIP_SEQUENCE])
@@ -63,11 +63,20 @@ def rows(draw: Any, ports: int, again: bool) -> list[Fault]:
         return [Fault(at_ps, port, FaultKind.DRAIN, rate_bps), Fault(later_ps, port, FaultKind.DRAIN, -1)]
     if kind == "lanes":
         return [Fault(at_ps, port, FaultKind.RATE, draw(st.sampled_from([100, 200, 400])) * 10**9)]
+    if kind == "drain":
+        begin, end = Fault(at_ps, port, FaultKind.PORT_DRAIN, 1), Fault(later_ps, port, FaultKind.PORT_DRAIN, 0)
+        if draw(st.booleans()):  # called off
+            return [begin, end]
+        down_ps = (at_ps + later_ps) // 2
+        return [begin, Fault(down_ps, port, FaultKind.LINK_DOWN), Fault(later_ps, port, FaultKind.LINK_UP), end]
     return [Fault(at_ps, port, FaultKind.LINK_DOWN), Fault(later_ps, port, FaultKind.LINK_UP)]
 
 
 def plane_death(fabric: Fabric, plane: int, at_ps: int) -> list[Fault]:
-    """A plane that dies for good: all links of GPUs into it."""
+    """A plane that dies for good: all links of GPUs into it.
+
+    Not with re-INIT on FLUSH: such a link never tells the layers above that it is gone, and what it has not sent waits for ever.
+    """
     ports = np.flatnonzero(fabric.port_plane[: fabric.endpoints * fabric.endpoint_ports] == plane)
     return [Fault(at_ps, int(port), FaultKind.LINK_DOWN) for port in ports]
 
@@ -87,23 +96,26 @@ def recipes(draw: Any) -> Recipe:
     more = [[], ["fabric.llr.re_init_on_flush=on"], ["fabric.llr.enabled=off"], ["fabric.sen=off"]]
     spray = draw(st.sampled_from(["hash", "round_robin", "least_queued", "single"]))
     options = ["run.verify=memory", f"run.seed={draw(st.integers(1, 9))}", f"run.spray={spray}", *draw(st.sampled_from(more))]
+    if draw(st.booleans()):
+        options += ["fabric.gpus.tx_latency=50ns", "fabric.gpus.rx_latency=50ns", "fabric.gpus.memory.latency=150ns"]
     shape = None
     if draw(st.booleans()):
         buffer = draw(st.sampled_from(["8KiB", "64KiB", "256KiB"]))
         options += [f"fabric.switches.buffer={buffer}", f"fabric.gpus.buffer={buffer}"]
         shape = {"gpus": draw(st.integers(2, 6)), "stacks": draw(st.integers(1, 3))}
     fabric = build(workload, tuple(options), shape).fabric
+    again = "fabric.llr.re_init_on_flush=on" in options
     table: list[Fault] = []
     down: set[int] = set()
     for _ in range(draw(st.integers(0, 4))):
-        found = draw(rows(fabric.ports, "fabric.llr.re_init_on_flush=on" in options))
-        if found[0].kind is FaultKind.LINK_DOWN:
+        found = draw(rows(fabric.ports, again))
+        if found[0].kind in (FaultKind.LINK_DOWN, FaultKind.PORT_DRAIN):
             link = int(fabric.port_link[found[0].port])
             if link in down:
                 continue
             down.add(link)
         table += found
-    if fabric.planes > 1 and draw(st.integers(0, 3)) == 0:
+    if fabric.planes > 1 and not again and draw(st.integers(0, 3)) == 0:
         table += plane_death(fabric, draw(st.integers(0, fabric.planes - 1)), draw(st.integers(0, 8_000_000)))
     return workload, tuple(options), shape, tuple(sorted(table, key=lambda row: row.at_ps))
 

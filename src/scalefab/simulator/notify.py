@@ -15,7 +15,7 @@ from ..protocol import operations as ops
 from .calendar import push
 from .ordered_sets import free_buffer
 from .pathchange import path_down, path_up
-from .pathstate import append_reply
+from .pathstate import append_reply, mark_reply
 from .pools import lose_frame, new_frame
 from .ports import kick, look_ps
 from .records import COMES_UP, DRAIN_BEGINS, DRAIN_ENDS, GOES_DOWN, SEN, SEN_TIMER, State
@@ -88,6 +88,7 @@ def own_port(S: State, a: int, up: int, now_ps: int) -> None:
         S.port[a].pending_head = -1
         while i >= 0:  # answers that would leave by it wait at their spaces, which are closed now
             following = S.reply[i].next
+            mark_reply(S, i, now_ps)
             append_reply(S, i, S.reply[i].session, now_ps)
             i = following
     for dst in range(k.endpoints):

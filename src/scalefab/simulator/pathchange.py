@@ -28,6 +28,7 @@ from .pathstate import (
     state_index,
 )
 from .pools import release_frame
+from .ports import credit_mark, window_mark
 from .records import ASK_TIMER, PARKED, State
 from .responses import answer_bytes, on_queued
 from .retransmit import wake_session
@@ -68,6 +69,19 @@ def path_up(S: State, src: int, dst: int, path: int, why: int, now_ps: int) -> N
             begin(S, s, OPEN, now_ps)
         else:
             wake_session(S, s, now_ps)
+    free_stranded(S, src, dst, now_ps)
+
+
+@compiled
+def free_stranded(S: State, src: int, dst: int, now_ps: int) -> None:
+    """Move what waits at spaces of paths that are not live, because no path was."""
+    for path in range(S.kernel[0].path_count):
+        if path_live(S, src, dst, path):
+            continue
+        for vc in range(3):
+            s = space_of(S, src, dst, path, vc)
+            if S.session[s].state != rh.SPACE_CLOSING and (S.flow[s].share_head >= 0 or S.flow[s].reply_head >= 0):
+                move_waiting(S, s, now_ps)
 
 
 @compiled
@@ -225,8 +239,8 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
         r.session = t
         r.answered_ps = ready_ps
         r.ready_ps = now_ps
-        r.credit_mark_ps = S.port[port].credit_wait_ps
-        r.window_mark_ps = S.port[port].window_wait_ps
+        r.credit_mark_ps = credit_mark(S.port[port], now_ps)
+        r.window_mark_ps = window_mark(S.port[port], now_ps)
         on_queued(S, port, answer_bytes(S, op, first, count))
         if flow.again_tail < 0:
             r.next = flow.reply_head
@@ -247,8 +261,8 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
         share.left = count
         share.answer = is_answer
         share.ready_ps = ready_ps + S.node[S.session[t].src].tx_ps
-        share.credit_mark_ps = S.port[port].credit_wait_ps
-        share.window_mark_ps = S.port[port].window_wait_ps
+        share.credit_mark_ps = credit_mark(S.port[port], now_ps)
+        share.window_mark_ps = window_mark(S.port[port], now_ps)
         if flow.again_tail < 0:
             share.next = flow.share_head
             flow.share_head = n

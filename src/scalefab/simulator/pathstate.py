@@ -6,12 +6,14 @@ session table, so that work can move.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import compiled
 from ..protocol import multipath, paths
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
-from .ports import kick, look_ps
+from .ports import credit_mark, kick, look_ps, window_mark
 from .records import NOWHERE, State
 from .rings import enter_ring
 
@@ -115,9 +117,27 @@ def redirect(S: State, s: int, op: int, index: int) -> int:
 
 
 @compiled
+def move_marks(S: State, waiting: Any, here: int, there: int, now_ps: int) -> None:
+    """Count the waits of a share or an answer at another port from now on; those that it has had stay its own."""
+    if here != there:
+        waiting.credit_mark_ps += credit_mark(S.port[there], now_ps) - credit_mark(S.port[here], now_ps)
+        waiting.window_mark_ps += window_mark(S.port[there], now_ps) - window_mark(S.port[here], now_ps)
+
+
+@compiled
+def mark_reply(S: State, n: int, now_ps: int) -> None:
+    """Count the waits of answer ``n`` at its port from now on."""
+    r = S.reply[n]
+    port = S.port[S.session[r.session].port]
+    r.credit_mark_ps = credit_mark(port, now_ps)
+    r.window_mark_ps = window_mark(port, now_ps)
+
+
+@compiled
 def append_share(S: State, n: int, t: int, now_ps: int) -> None:
     """Put share ``n`` at the end of what waits in session ``t``."""
     flow = S.flow[t]
+    move_marks(S, S.share[n], S.session[S.share[n].session].port, S.session[t].port, now_ps)
     S.share[n].session = t
     S.share[n].next = -1
     if flow.share_head < 0:
@@ -130,8 +150,9 @@ def append_share(S: State, n: int, t: int, now_ps: int) -> None:
 
 @compiled
 def append_reply(S: State, n: int, t: int, now_ps: int) -> None:
-    """Put answer ``n`` at the end of what waits in session ``t``."""
+    """Put answer ``n``, whose waits are counted from `mark_reply` on, at the end of what waits in session ``t``."""
     flow = S.flow[t]
+    move_marks(S, S.reply[n], S.session[S.reply[n].session].port, S.session[t].port, now_ps)
     S.reply[n].session = t
     S.reply[n].next = -1
     if flow.reply_head < 0:

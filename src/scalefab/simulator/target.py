@@ -16,7 +16,7 @@ from .drain import is_drained
 from .notify import on_sen
 from .ordered_sets import free_buffer
 from .pathchange import on_control
-from .pathstate import append_reply, redirect
+from .pathstate import append_reply, mark_reply, redirect
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
 from .rawend import deliver_raw
@@ -168,6 +168,7 @@ def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps
     r.ready_ps = executed_ps + S.node[port.node].tx_ps
     if k.paths and S.link[a].dead:  # it waits until its space is closed
         on_queued(S, a, answer_bytes(S, op, first, count))
+        mark_reply(S, i, k.now_ps)
         append_reply(S, i, s, k.now_ps)
         return
     if port.pending_head < 0:
