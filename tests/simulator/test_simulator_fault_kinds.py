@@ -16,6 +16,7 @@ from scalefab.protocol.faults import threshold_of
 from scalefab.protocol.fec_loss import LineErrors
 from scalefab.scenario.scenario import Scenario
 from scalefab.simulator import run as driver
+from scalefab.simulator import states as builder
 from scalefab.simulator.result import Result, Status
 from scalefab.simulator.setup import make_state
 
@@ -58,6 +59,10 @@ CASES: dict[str, tuple[tuple[Fault, ...], Seen]] = {
         (Fault(US, 0, K.ACK_FREEZE, -1), Fault(9 * US, 0, K.ACK_RESUME)),
         lambda r, clean, s: s.llr_tx[peer(r)].tx_replay >= 1,
     ),
+    "port drain": (  # the only plane: nothing can leave the path, and nothing is lost when the drain is called off
+        (Fault(US, 0, K.PORT_DRAIN, 1), Fault(3 * US, 0, K.PORT_DRAIN, 0)),
+        lambda r, clean, s: r.completion_ps > clean.completion_ps,
+    ),
     "cc": ((Fault(0, 0, K.CC_STOP),), lambda r, clean, s: s.link[0].cc_updates == 0 < s.link[1].cc_updates),
     "cc again": (
         (Fault(0, 0, K.CC_STOP), Fault(4 * US, 0, K.CC_RESUME)),
@@ -79,7 +84,7 @@ def kept(monkeypatch: pytest.MonkeyPatch, scenario: Scenario) -> tuple[Result, A
         return states[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(driver, "make_state", keep)
+        patch.setattr(builder, "make_state", keep)
         result = driver.simulate(scenario)
     return result, states[-1]  # a run that RH wants copies for is made anew
 

@@ -16,6 +16,7 @@ from scalefab.protocol.faults import threshold_of
 from scalefab.protocol.fec_codes import Fec
 from scalefab.protocol.fec_loss import LineErrors, frame_loss
 from scalefab.simulator import run as driver
+from scalefab.simulator import states as builder
 from scalefab.simulator.result import Result, Stage, Status
 from scalefab.simulator.setup import make_state
 
@@ -28,7 +29,7 @@ def lossy(monkeypatch: pytest.MonkeyPatch, workload: str, loss: float, *override
         kept.append(make_state(*arguments))
         return kept[0]
 
-    monkeypatch.setattr(driver, "make_state", keep)
+    monkeypatch.setattr(builder, "make_state", keep)
     scenario = bare(workload, *overrides, **holes)
     # at 5 % a frame in 160,000 is lost four times running: no limit
     link = replace(scenario.fabric.spec.link, llr=LlrSpec(replay_count_max=llr.NO_REPLAY_LIMIT))

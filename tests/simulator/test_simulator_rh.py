@@ -13,6 +13,7 @@ from scalefab.protocol import goodput
 from scalefab.protocol.faults import threshold_of
 from scalefab.scenario.scenario import Scenario
 from scalefab.simulator import run as driver
+from scalefab.simulator import states as builder
 from scalefab.simulator.result import Result, Stage, Status
 from scalefab.simulator.setup import Kept, make_state
 
@@ -26,7 +27,7 @@ def without_llr(scenario: Scenario) -> Scenario:
 def with_copies(monkeypatch: pytest.MonkeyPatch, scenario: Scenario) -> Result:
     """Run with RH's copies and timers even where no frame can be lost."""
     with monkeypatch.context() as patch:
-        patch.setattr(driver, "make_state", lambda *arguments: make_state(*arguments[:6], Kept.ALWAYS))
+        patch.setattr(builder, "make_state", lambda *arguments: make_state(*arguments[:6], Kept.ALWAYS))
         return driver.simulate(scenario)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -29,8 +29,10 @@ from ..workload.bounds import bound
 from .framecount import count_frames
 from .kernel import Reason, run_kernel
 from .progress import peak_memory_MB
-from .setup import grow, make_state
+from .records import State
+from .setup import grow
 from .start import schedule_start
+from .states import check_room, state_of
 from .warm import needs_compiling
 
 _NEVER_PS = 1 << 62
@@ -40,6 +42,7 @@ _REFERENCE_NS = 250.0  # an event, between 128 (64 GPUs, one plane) and 1300 (51
 _SHORT_S = 0.15  # runs that counting says to be shorter than this are not begun to be measured
 _PILOT_S = 0.35
 _SLICE_EVENTS = 20_000
+_PILOT_MB = 3_000.0  # larger arrays take seconds to be touched, most of them never are in a run
 _ENOUGH = 0.2  # of the frames: from here on events are extrapolated from what was measured
 _KERNEL_MB = 70.0  # of the loaded kernel
 _RESULT_MB_AN_OPERATION = 150e-6
@@ -95,15 +98,18 @@ def estimate(scenario: Scenario) -> Estimate:
     events = round(_EVENTS_A_FRAME * (frames + acks) + _EVENTS_A_SWITCH * passages)
     rate_ns, basis = _known_rate()
     if needs_compiling() or events * rate_ns < _SHORT_S * 1e9:
+        check_room(scenario)
         return Estimate(frames, acks, events, events * rate_ns / 1e9, resting_MB + _KERNEL_MB + 30, basis)
-    return _pilot(scenario, frames, acks, events, resting_MB)
-
-
-def _pilot(scenario: Scenario, frames: int, acks: int, events: int, resting_MB: float) -> Estimate:
-    """Run the beginning and extrapolate."""
-    graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
-    state = make_state(graph, fabric, options, max(bound(graph, fabric, pack=options.pack).ps, 1), scenario.faults)
+    state = state_of(scenario, bound(graph, fabric, pack=options.pack).ps)
     arrays_MB = sum(array.nbytes for array in state) / 1e6
+    memory_MB = resting_MB + arrays_MB + _KERNEL_MB + len(graph) * _RESULT_MB_AN_OPERATION
+    if arrays_MB > _PILOT_MB:
+        return Estimate(frames, acks, events, events * rate_ns / 1e9, memory_MB, basis)
+    return _pilot(state, Estimate(frames, acks, events, 0.0, memory_MB, basis))
+
+
+def _pilot(state: State, counted: Estimate) -> Estimate:
+    """Run the beginning and extrapolate."""
     schedule_start(state)
     packed: Any = bundle(state)
     run_kernel(packed, _NEVER_PS, 0)
@@ -128,14 +134,15 @@ def _pilot(scenario: Scenario, frames: int, acks: int, events: int, resting_MB: 
         warm_s, warm_events = 0.0, 1
     rate_ns = (spent - warm_s) * 1e9 / max(1, int(k.events) - warm_events)
     _store_rate(rate_ns)
-    memory_MB = resting_MB + arrays_MB + _KERNEL_MB + len(graph) * _RESULT_MB_AN_OPERATION
     if reason == Reason.DONE:
-        return Estimate(int(k.delivered), int(k.ack_frames), int(k.events), start_s + spent, memory_MB, Basis.PILOT)
+        done = (int(k.delivered), int(k.ack_frames), int(k.events))
+        return Estimate(*done, start_s + spent, counted.memory_MB, Basis.PILOT)
+    events = counted.events
     through = (int(k.delivered) + int(k.sent)) / 2  # frames on their way have had about half of their events
-    if through >= _ENOUGH * frames:
-        events = max(round(int(k.events) * frames / through), int(k.events))
+    if through >= _ENOUGH * counted.frames:
+        events = max(round(int(k.events) * counted.frames / through), int(k.events))
     rest_s = max(0, events - warm_events) * rate_ns / 1e9
-    return Estimate(frames, acks, events, start_s + warm_s + rest_s, memory_MB, Basis.PILOT)
+    return replace(counted, events=events, seconds=start_s + warm_s + rest_s, basis=Basis.PILOT)
 
 
 def _touch(array: Any) -> None:

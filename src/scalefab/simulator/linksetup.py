@@ -18,6 +18,7 @@ from ..protocol.fec_loss import LineErrors
 from ..protocol.limits import LinkShape
 from ..protocol.operations import WIRE_EXTRA_BYTES
 from . import records as rec
+from .machine import require_room
 from .pausesetup import pause_arrays
 from .records import NEVER_PS, zeros
 
@@ -242,6 +243,7 @@ def make_links(
     copies = 1 << int(tx.frames_max.max()).bit_length()
     cf_ring, ack_ring = (_room(gap, fabric.port_delay_ps, late_ps) for gap in (port.cf_gap_ps, port.ack_gap_ps))
     some = (fabric.ports, copies)
+    require_room(fabric.ports, copies * rec.COPY.itemsize, cf_ring * rec.CF_UPDATE.itemsize, ack_ring * rec.LLR_SET.itemsize)
     pause, switches = pause_arrays(fabric, links, vcs, lambda p, of: shape_of(fabric, p, of, longest_bytes))
     if switches["pfc"]:
         link.credit_bytes, link.overhead_bytes = switches["credit_bytes"], switches["overhead_bytes"]

@@ -21,8 +21,9 @@ from ..workload.bounds import bound
 from . import records as rec
 from .calendar import first
 from .kernel import Reason, run_kernel
-from .setup import grow, make_state
+from .setup import grow
 from .start import schedule_start
+from .states import state_of
 from .warm import compile_apart, needs_compiling
 
 _NEVER_PS = 1 << 62
@@ -113,7 +114,7 @@ def profile(scenario: Scenario, read_s: float) -> Profile:
     marks.append(clock())
     total = _count_events(scenario, lower.ps)
     begin = clock()
-    state = make_state(scenario.graph, scenario.fabric, scenario.options, max(lower.ps, 1), scenario.faults)
+    state = state_of(scenario, lower.ps)
     built_s = clock() - begin
     sampler = _Sampler(state)
     sampler.run(total.events)
@@ -140,7 +141,7 @@ class _Total:
 
 def _count_events(scenario: Scenario, bound_ps: int) -> _Total:
     """Run it once in one go: events and seconds of the whole."""
-    state = make_state(scenario.graph, scenario.fabric, scenario.options, max(bound_ps, 1), scenario.faults)
+    state = state_of(scenario, bound_ps)
     sampler = _Sampler(state)
     begin = time.perf_counter()
     run_kernel(sampler.packed, _NEVER_PS, 0)

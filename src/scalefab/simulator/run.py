@@ -21,8 +21,9 @@ from .progress import Progress as Progress
 from .progress import peak_memory_MB
 from .records import State
 from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
-from .setup import LATENCY_BINS, Kept, grow, make_state
+from .setup import LATENCY_BINS, Kept, grow
 from .start import schedule_start
+from .states import state_of
 from .trace import Trace
 from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
@@ -62,7 +63,7 @@ def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None 
     lower = bound(graph, fabric, pack=options.pack)
 
     def make(kept: Kept) -> State:
-        return make_state(graph, fabric, options, max(lower.ps, 1), scenario.faults, None, kept)
+        return state_of(scenario, lower.ps, kept)
 
     run = _Run(make, options, total, progress, compile_s)
     reason = run.to_the_end()

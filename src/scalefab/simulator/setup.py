@@ -294,7 +294,8 @@ def _nodes(fabric: Fabric) -> Any:
     return node
 
 
-def _ports(fabric: Fabric) -> Any:
+def make_ports(fabric: Fabric) -> Any:
+    """Return the PORT records of a fabric, without what `make_links` sets."""
     port = zeros(fabric.ports, rec.PORT)
     port.node, port.peer = fabric.port_node, fabric.port_peer
     port.num, port.den = fabric.port_ps_num, fabric.port_ps_den
@@ -404,7 +405,7 @@ def make_state(
         flow[name] = -1
     flow.answer = sessions.answer
 
-    port = _ports(fabric)
+    port = make_ports(fabric)
     made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
     vcs = made.switches["vcs"]
 

@@ -1,0 +1,46 @@
+"""What this machine can hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import InfeasibleError, Problem
+from ..units import format_size
+
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # control groups v2; "max" = none
+
+
+def memory_bytes() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its control group's limit."""
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = _GROUP_LIMIT.read_text().strip()
+    except OSError:  # another system, or no such group: nothing narrower than the machine
+        return installed
+    return min(installed, int(limit)) if limit.isdigit() else installed
+
+
+def require_room(ports: int, kept_bytes: int, cf_bytes: int, ack_bytes: int) -> None:
+    """Refuse links that are too long to be simulated here.
+
+    Parameters
+    ----------
+    ports
+        Of the fabric.
+    kept_bytes, cf_bytes, ack_bytes
+        Memory of one port for frames, CF_UPDATEs and ACKs that are on their way at once.
+
+    Raises
+    ------
+    InfeasibleError
+        All ports together take more than this machine has.
+    """
+    most_bytes, need_bytes = memory_bytes(), ports * (kept_bytes + cf_bytes + ack_bytes)
+    if need_bytes > most_bytes:
+        port = f"{format_size(kept_bytes)} for frames, {format_size(cf_bytes)} for CF_UPDATEs, {format_size(ack_bytes)} for ACKs"
+        message = (
+            f"what is on its way on {ports} ports takes {format_size(need_bytes)} of memory (a port: {port}), "
+            f"this machine has {format_size(most_bytes)}"
+        )
+        raise InfeasibleError([Problem(message, "shorter delays of cables and PHYs, or fewer links", key="fabric")])
