@@ -11,6 +11,7 @@ from ..fabric.buffers import MAX_CREDITS
 from ..protocol.limits import (
     CC_INTERVAL_PS,
     CF_SPACING_BYTES,
+    CF_SPACING_LEAST_BYTES,
     CREDIT_BYTES,
     CTLOS_SPACING_BYTES,
     OUTSTANDING_BYTES_MAX,
@@ -120,10 +121,10 @@ class Cbfc(Model):
     overhead: Annotated[SignedSizeBytes, AfterValidator(Limited(_check_overhead, "-16B .. 127B"))] = Field(
         0, description="Bytes added to each packet before it is counted in credits, -16B .. 127B."
     )
-    cf_spacing: Annotated[SizeBytes, at_least("800B", units.parse_size_bytes)] = Field(
+    cf_spacing: Annotated[SizeBytes, at_least(f"{CF_SPACING_LEAST_BYTES}B", units.parse_size_bytes)] = Field(
         CF_SPACING_BYTES, description="Line time between two CF_UPDATEs, as bytes."
     )
-    refresh: Annotated[SizeBytes, at_least("800B", units.parse_size_bytes)] = Field(
+    refresh: Annotated[SizeBytes, at_least(f"{CF_SPACING_LEAST_BYTES}B", units.parse_size_bytes)] = Field(
         REFRESH_BYTES, description="Line time after which each VC is told again, as bytes."
     )
     cc_interval: TimePs = Field(

@@ -7,6 +7,7 @@ from typing import Any
 from ..compiled import compiled
 from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS, UPDATE_BITS
+from ..protocol.limits import CF_SPACING_LEAST_BYTES
 from ..protocol.operations import ORDERED_SET_BYTES
 from .line import put_set
 from .pause import may_go
@@ -67,7 +68,11 @@ def take_updates(S: State, p: int, now_ps: int) -> None:
 
 @compiled
 def send_update(S: State, q: int, leave_ps: int) -> None:
-    """Put the CF_UPDATE that port ``q`` owes on its line at ``leave_ps``: the two VCs of most news."""
+    """Put the CF_UPDATE that port ``q`` owes on its line at ``leave_ps``: the two VCs of most news.
+
+    A VC that is to be told again soon takes the second half, in the last quarter of its interval: a refresh of its own makes news
+    wait for the spacing, and a hop that credits hold back lost up to 2.9 % of its throughput so.
+    """
     best = -1
     best_n = 0
     second = -1
@@ -82,7 +87,25 @@ def send_update(S: State, q: int, leave_ps: int) -> None:
         elif n > second_n:
             second = vc
             second_n = n
+    gap_ps = S.link[q].refresh_gap_ps
+    soon_ps = leave_ps + gap_ps // 4
+    if S.port[q].refresh_ps <= soon_ps:
+        oldest = longest_untold(S, q, best)
+        if oldest >= 0 and S.told_ps[q, oldest] + gap_ps <= soon_ps:
+            second = oldest
+        elif oldest >= 0:
+            S.port[q].refresh_ps = S.told_ps[q, oldest] + gap_ps
     tell(S, q, best, second, leave_ps)
+
+
+@compiled
+def longest_untold(S: State, q: int, besides: int) -> int:
+    """Return the VC of port ``q`` that was told longest ago, but for ``besides``; -1 = none."""
+    oldest = -1
+    for vc in range(S.kernel[0].vcs):
+        if vc != besides and is_told(S, q, vc) and (oldest < 0 or S.told_ps[q, vc] < S.told_ps[q, oldest]):
+            oldest = vc
+    return oldest
 
 
 @compiled
@@ -136,16 +159,7 @@ def refresh(S: State, q: int, leave_ps: int, now_ps: int) -> None:
     """
     port = S.port[q]
     gap_ps = S.link[q].refresh_gap_ps
-    oldest = -1
-    second = -1
-    for vc in range(S.kernel[0].vcs):
-        if not is_told(S, q, vc):
-            continue
-        if oldest < 0 or S.told_ps[q, vc] < S.told_ps[q, oldest]:
-            second = oldest
-            oldest = vc
-        elif second < 0 or S.told_ps[q, vc] < S.told_ps[q, second]:
-            second = vc
+    oldest = longest_untold(S, q, -1)
     if oldest < 0:
         port.refresh_ps = NEVER_PS
         return
@@ -156,9 +170,18 @@ def refresh(S: State, q: int, leave_ps: int, now_ps: int) -> None:
     if now_ps - due_ps > _MANY * gap_ps and S.kernel[0].careful == 0:  # with faults one of them may be the one that is needed
         skip_refreshes(S, q, now_ps)
         return
+    earliest_ps = port.cf_last_ps + port.cf_gap_ps
+    if leave_ps < earliest_ps:
+        port.refresh_ps = earliest_ps
+        return
+    second = longest_untold(S, q, oldest)
     if second >= 0 and S.told_ps[q, second] + gap_ps > leave_ps + port.cf_gap_ps:
         second = -1
+    news_ps = port.cf_last_ps
+    quiet = port.cf_due_ps < 0
     tell(S, q, oldest, second, leave_ps)
+    if quiet:  # it told nothing new: the next news keeps its spacing from the last news, and the least from this
+        port.cf_last_ps = max(news_ps, leave_ps + line_ps(port, CF_SPACING_LEAST_BYTES) - port.cf_gap_ps)
 
 
 @compiled

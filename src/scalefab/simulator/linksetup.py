@@ -192,9 +192,16 @@ def _fault_rows(table: Sequence[Fault], lines: Sequence[LineErrors]) -> Any:
     return rows
 
 
-def _room(gap_ps: I8, delay_ps: I8, late_ps: int) -> int:
-    """Return the entries of a ring that holds all ordered sets which are on their way at once, a power of two."""
-    most = int(((delay_ps + late_ps) // np.maximum(1, gap_ps)).max()) + 4
+def _room(gap_ps: I8, delay_ps: I8, late_ps: int, refresh_ps: I8 | None = None, vcs: int = 0) -> int:
+    """Return the entries of a ring that holds all ordered sets which are on their way at once, a power of two.
+
+    Refreshes come besides those with a spacing: two VCs each, all within ``refresh_ps``.
+    """
+    away_ps = delay_ps + late_ps
+    sets = away_ps // np.maximum(1, gap_ps)
+    if refresh_ps is not None:
+        sets = sets + (vcs + 1) // 2 * (1 + away_ps // np.maximum(1, refresh_ps))
+    most = int(sets.max()) + 4
     return 1 << most.bit_length()
 
 
@@ -241,7 +248,8 @@ def make_links(
     drain = zeros((fabric.ports, vcs) if drained else (1, 1), rec.DRAIN)
     drain.head = -1
     copies = 1 << int(tx.frames_max.max()).bit_length()
-    cf_ring, ack_ring = (_room(gap, fabric.port_delay_ps, late_ps) for gap in (port.cf_gap_ps, port.ack_gap_ps))
+    cf_ring = _room(port.cf_gap_ps, fabric.port_delay_ps, late_ps, link.refresh_gap_ps, vcs)
+    ack_ring = _room(port.ack_gap_ps, fabric.port_delay_ps, late_ps)
     some = (fabric.ports, copies)
     require_room(fabric.ports, copies * rec.COPY.itemsize, cf_ring * rec.CF_UPDATE.itemsize, ack_ring * rec.LLR_SET.itemsize)
     pause, switches = pause_arrays(fabric, links, vcs, lambda p, of: shape_of(fabric, p, of, longest_bytes))
