@@ -53,6 +53,8 @@ JSON_KEYS = [
     "frames_per_s",
     "peak_MB",
     "lost_frames",
+    "failed_operations",
+    "unstarted_operations",
     "lost_time",
 ]
 
@@ -73,8 +75,8 @@ def test_operations_are_one_row_each(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(rows) == 1 + len(result.graph)
     assert rows[1][:7] == ["0", 'a "b", c', "PUT", "0", "1", "2", str(synthetic.MIB)]
     assert [row[0] for row in rows[1:]] == [str(i) for i in range(56)]
-    assert rows[1][-1] == rows[1][-2] == str(result.operations.done_ps[0])
-    assert rows[-1][-2:] == ["-1", "-1"]
+    assert rows[1][-2] == rows[1][-3] == str(result.operations.done_ps[0])
+    assert rows[-1][-3:] == ["-1", "-1", "0"]
 
 
 def test_links_and_lost_time(tmp_path: Path) -> None:
@@ -195,6 +197,6 @@ def test_many_operations_are_written_in_chunks(tmp_path: Path) -> None:
         **{name: getattr(result.graph, name)[index] for name in ("kind", "src", "dst", "vc", "bytes", "group")},
     )
     times = result.operations
-    times = replace(times, **{name: getattr(times, name)[index] for name in ("ready_ps", "first_ps", "executed_ps", "done_ps")})
+    times = replace(times, **{name: getattr(times, name)[index] for name in ("ready_ps", "first_ps", "executed_ps", "done_ps", "ending")})
     write_table(tmp_path / "o.csv", replace(result, graph=graph, operations=times), TableName.OPERATIONS)
     assert (tmp_path / "o.csv").read_bytes().count(b"\n") == rows + 1

@@ -91,12 +91,6 @@ def test_bad_lines_a_flapping_link_and_a_dying_plane_at_once() -> None:
     whole(run(scenario, *rows), simulate(scenario))
 
 
-def test_without_a_live_path_nothing_moves_and_the_run_says_so() -> None:
-    result = run(bare("all_to_all: {bytes_per_pair: 512KiB}", gpus=4), Fault(1_000_000, 0, DOWN))
-    assert result.status is Status.NO_PROGRESS and result.waits is not None
-    assert 0 < result.operations_done < len(result.graph)
-
-
 def test_an_outage_that_llr_survives_changes_no_path() -> None:
     scenario = bare("all_to_all: {bytes_per_pair: 512KiB}", gpus=4, stacks=2)
     result = run(scenario, Fault(2_000_000, 3, DOWN), Fault(4_000_000, 3, UP))

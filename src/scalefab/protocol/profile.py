@@ -67,3 +67,5 @@ FRAME_MIN_BYTES = 64
 ACK_FRAME_BYTES = 64
 LSU_MAX_BYTES = 512  # largest LOAD, STORE, REDUCE (own)
 MESSAGE_MAX_PACKETS = 65_536
+RESPONSE_PS = 2_000_000_000  # a request may be without its answer, or a pair without a live path, for so long (own)
+NO_PATH_PS = RESPONSE_PS

@@ -23,9 +23,9 @@ from enum import IntEnum
 from typing import Any
 
 from ..compiled import compiled
+from .profile import RESPONSE_PS as RESPONSE_PS
 
 RESULTS_MAX = 64
-RESPONSE_PS = 2_000_000_000
 
 
 class ResponseTimer(IntEnum):

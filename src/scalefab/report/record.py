@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..scenario.identity import scenario_hash
 from ..scenario.paths import dotted
 from ..simulator.goodput import find_dips
-from ..simulator.result import Fidelity, Result, Stage
+from ..simulator.result import Ending, Fidelity, Result, Stage
 from ..simulator.verdict import Verdict
 from ..simulator.waits import Wait, Waits
 
@@ -67,6 +67,8 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
         "frames_per_s": round(result.frames / wall_s, 1) if wall_s > 0 else 0.0,
         "peak_MB": round(result.peak_MB, 1),
         "lost_frames": int(result.lost_frames),
+        "failed_operations": result.count_endings(Ending.TIMEOUT),
+        "unstarted_operations": result.count_endings(Ending.NOT_STARTED),
         "lost_time": {stage.name.lower(): round(100 * verdict.stages[stage], 6) for stage in Stage},
         **memory,
         **({"goodput_dips": dips} if dips else {}),

@@ -8,6 +8,7 @@ from ..compiled import compiled, compiled_entry
 from .calendar import first, push, remove_first
 from .ccupdate import on_cc_timer
 from .drain import on_drained
+from .failures import on_no_path
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .notify import on_port_change, on_sen_timer
@@ -30,6 +31,7 @@ from .records import (
     HANDSHAKE,
     INIT_TIMER,
     LLR_TIMER,
+    NO_PATH,
     PATH_LOST,
     PAUSE,
     PAUSE_END,
@@ -197,5 +199,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_retry_timer(S, a, t_ps)
         elif kind == DRAINED:
             on_drained(S, a, b, t_ps)
+        elif kind == NO_PATH:
+            on_no_path(S, a, t_ps)
         elif kind == START:
             on_start(S)

@@ -15,6 +15,7 @@ from ..protocol.path_change import ASK_PS, NONCE_BITS
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .control import ACK_NOW, ACK_REQ, CLOSE, CLOSED, OPEN, OPENED, OWN_PATH, post
+from .failures import has_failed, note_no_path, note_path
 from .kept import free_kept
 from .pathstate import (
     append_reply,
@@ -42,6 +43,8 @@ def path_down(S: State, src: int, dst: int, path: int, why: int, now_ps: int) ->
     S.path_state[n] |= why
     if not was_live:
         return
+    if some_live_path(S, src, dst, path) < 0:
+        note_no_path(S, src, dst, now_ps)
     for vc in range(3):
         s = space_of(S, src, dst, path, vc)
         if s < 0:
@@ -61,6 +64,7 @@ def path_up(S: State, src: int, dst: int, path: int, why: int, now_ps: int) -> N
     S.path_state[n] &= ~why
     if not paths.is_live(S.path_state[n]):
         return
+    note_path(S, src, dst)
     for vc in range(3):
         s = space_of(S, src, dst, path, vc)
         if s < 0:
@@ -215,6 +219,8 @@ def queue_again(S: State, s: int, now_ps: int) -> None:
 def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is_answer: int, ready_ps: int, now_ps: int) -> None:
     """Queue a run of transactions of session ``s`` at the session that takes over."""
     k = S.kernel[0]
+    if has_failed(S, op):
+        return
     t = other_space(S, s, op, first)
     if t < 0:
         t = s

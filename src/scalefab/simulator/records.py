@@ -23,6 +23,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
 PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, PATH_LOST = range(18, 26)
+NO_PATH, RECHECK = range(26, 28)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
@@ -481,7 +482,9 @@ KERNEL = np.dtype(
         ("executed_bytes", _i8),
         ("wire_bytes", _i8),  # of data frames, on their first link
         ("frame_ps", _i8),
-        ("done", _i8),
+        ("done", _i8),  # operations that ended, well or not
+        ("failed", _i8),  # ... with status 6
+        ("unstarted", _i8),  # ... without having begun, because of others that failed
         ("lost", _i8),  # frames that will never arrive
         ("late", _i8),  # ACKs that came after RH's timer would have expired, while no copies are kept
         ("resent", _i8),  # frames that RH sent again
@@ -552,12 +555,14 @@ class State(NamedTuple):
     path_id: Any  # int64[paths]: the profile's path ids
     pair_first: Any  # int64[src x dst]: first session of the pair, -1, [1]
     pair_nonce: Any  # int64[src x dst], [1]
+    pair_since: Any  # int64[src x dst]: since when no path is live, ps, -1, [1]
     heard: Any  # int64[endpoints, switch ports]: last SEN event acted on, [1, 1]
     ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]
     twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
     share: Any  # SHARE[shares]
     op: Any  # OPERATION[n]
+    op_status: Any  # int8[n]: how operations ended without success (`failures`), 0, [1] where no path changes
     succ_ptr: Any
     succ: Any
     release: Any  # int32: operations without predecessors, by start time

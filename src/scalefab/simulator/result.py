@@ -36,6 +36,14 @@ class Status(IntEnum):
     NO_PROGRESS = 2
 
 
+class Ending(IntEnum):
+    """How an operation ended; positive numbers are statuses of the profile (section 1)."""
+
+    NOT_STARTED = -1  #: it waited for one that failed
+    OK = 0  #: done, or not ended yet
+    TIMEOUT = 6  #: its pair had no live path for `protocol.profile.NO_PATH_PS`
+
+
 class Stage(IntEnum):
     """Where a delivered data frame spent its time, in the order of its way; the times add up to executed - ready exactly."""
 
@@ -77,12 +85,13 @@ STAGE_LABELS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperationTimes:
-    """Per operation of the graph, all in ps, -1 = never; shape (n,)."""
+    """Per operation of the graph, in ps, -1 = never; shape (n,). ``ending`` is an `Ending` each."""
 
     ready_ps: I8
     first_ps: I8
     executed_ps: I8
     done_ps: I8
+    ending: NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +189,10 @@ class Result:
     fault_ps: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
     manifest: dict[str, Any] = field(default_factory=dict)
     fidelity: Fidelity = Fidelity.PACKET
+
+    def count_endings(self, ending: Ending) -> int:
+        """Operations that ended in one way without success."""
+        return int(np.count_nonzero(self.operations.ending == ending))
 
     @property
     def lost_frames(self) -> int:

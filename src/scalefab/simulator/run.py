@@ -10,6 +10,7 @@ import numpy as np
 
 from ..compiled import bundle, direct, is_cached, is_compiled, jit_enabled
 from ..fabric.faultspec import Fault, FaultKind
+from ..fabric.names import port_name
 from ..protocol.fec_loss import LineErrors
 from ..protocol.operations import Kind
 from ..scenario.fidelity import Fidelity
@@ -178,7 +179,8 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
     horizon_ps = min(run.until_ps, int(k.now_ps) if status is not Status.DONE else _NEVER_PS)
     done_ps = np.where(op.done_ps <= horizon_ps, op.done_ps, -1).astype(np.int64)
     finished = int(np.count_nonzero(done_ps >= 0))
-    if status is Status.DONE and finished < len(op):
+    ending = state.op_status.copy() if k.failed else np.zeros(len(op), np.int8)
+    if status is Status.DONE and finished + np.count_nonzero(ending) < len(op):
         status = Status.PARTIAL
     # The receive buffer at port q is shared out a VC; the peak is the fullest VC's, in credits.
     peak = state.receiver.peak.max(axis=1).astype(np.int64) * int(k.credit_bytes)
@@ -210,7 +212,7 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         now_ps=int(k.now_ps),
         bound_ps=bound_ps,
         bound_cut=cut,
-        operations=OperationTimes(op.ready_ps.copy(), op.first_ps.copy(), op.executed_ps.copy(), done_ps),
+        operations=OperationTimes(op.ready_ps.copy(), op.first_ps.copy(), op.executed_ps.copy(), done_ps, ending),
         ports=ports,
         frames=int(k.delivered),
         frames_sent=int(k.sent),
@@ -301,4 +303,8 @@ def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
         moved = f", {int(k.again_runs)} pieces of work moved to other paths" if k.again_runs else ""
         lost = f", {int(k.path_errors)} paths were given up by its timer" if k.path_errors else ""
         notes.append(f"RH sent {int(k.resent)} frames again end to end{moved}{lost}")
+    dead = np.flatnonzero(run.state.link.dead)
+    if k.failed and len(dead):
+        names = ", ".join(port_name(scenario.fabric, int(port)) for port in dead[:4])
+        notes.append(f"down at the end: {names}" + (f" and {len(dead) - 4} more" if len(dead) > 4 else ""))
     return tuple(notes)

@@ -346,6 +346,7 @@ def _path_arrays(fabric: Fabric, sessions: Sessions, changing: bool, switch_port
         "path_id": np.array([fabric.path_id(path) for path in range(fabric.paths)], np.int64),
         "pair_first": first,
         "pair_nonce": np.zeros(n * n, np.int64),
+        "pair_since": np.full(n * n, -1, np.int64),
         "heard": np.zeros((n, switch_ports if changing else 1), np.int64),
     }
 
@@ -492,6 +493,7 @@ def make_state(
         twin=sessions.twin,
         share=share,
         op=op,
+        op_status=np.zeros(max(1, len(op)) if changing else 1, np.int8),
         succ_ptr=np.ascontiguousarray(graph.succ_ptr, np.int64),
         succ=np.ascontiguousarray(graph.succ, np.int32),
         release=release,

@@ -11,6 +11,7 @@ from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .control import send_control
 from .credits import may_charge
+from .failures import free_reply, has_failed
 from .kept import clone, copy_to_resend, is_resending, keep
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import sleep
@@ -38,6 +39,10 @@ def take_pending(S: State, a: int, now_ps: int) -> None:
         r.credit_mark_ps = credit_mark(port, r.ready_ps)
         r.window_mark_ps = window_mark(port, r.ready_ps)
         if S.kernel[0].paths:
+            if has_failed(S, r.op):
+                free_reply(S, i, a)
+                i = following
+                continue
             t = redirect(S, r.session, r.op, r.first)
             if t != r.session:
                 move_room(S, i, a, S.session[t].port)

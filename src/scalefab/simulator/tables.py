@@ -105,6 +105,7 @@ def _operations(result: Result) -> Columns:
         "executed_ps": times.executed_ps,
         "done_ps": times.done_ps,
         "latency_ps": np.where(finished, times.done_ps - times.ready_ps, -1),
+        "status": times.ending,
     }
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from ..errors import ExitCode
+from ..protocol.profile import NO_PATH_PS
 from ..units import format_bandwidth, format_rate, format_size, format_time
 from .advice import Limit, Suggestion, bound_fraction, find_limit, percent, suggest
 from .metrics import (
@@ -18,10 +21,11 @@ from .metrics import (
     hot_links,
     latency_rows,
     line_rate_Bps,
+    node_name,
     overall_bandwidth_Bps,
     stage_shares,
 )
-from .result import STAGE_LABELS, UNTIL_NOTE, Fidelity, Result, Stage, Status
+from .result import STAGE_LABELS, UNTIL_NOTE, Ending, Fidelity, Result, Stage, Status
 
 HOT_LINKS = 16
 
@@ -156,15 +160,18 @@ def judge(result: Result) -> Verdict:
 
 
 def _failures(result: Result) -> tuple[str, ...]:
+    failed, unstarted = result.count_endings(Ending.TIMEOUT), result.count_endings(Ending.NOT_STARTED)
     found = []
     finished = result.status is Status.DONE
+    if failed:
+        found.append(_failed_text(result, failed, unstarted))
     if finished and result.data_bytes == 0:
         found.append("zero bytes moved: the run ended and no data byte was delivered")
     if UNTIL_NOTE in result.notes and result.data_bytes == 0:
         found.append("zero bytes moved: run.until ended the run before a data byte was delivered")
-    if finished and result.lost_frames:
+    if finished and result.lost_frames and not failed:  # what a failed operation had on its way is lost with it
         found.append(f"{result.lost_frames} data frames were sent and never executed")
-    if finished and result.operations_done != len(result.graph):
+    if finished and result.operations_done + failed + unstarted != len(result.graph):
         found.append(f"the run says done with {result.operations_done} of {len(result.graph)} operations finished")
     if result.memory is not None:
         found.extend(f"memory: {text}" for text in result.memory.failures)
@@ -172,6 +179,17 @@ def _failures(result: Result) -> tuple[str, ...]:
     if total != result.frame_ps:
         found.append(f"the stage times add up to {total} ps, the frames took {result.frame_ps} ps: the lost-time table is wrong")
     return tuple(found)
+
+
+def _failed_text(result: Result, failed: int, unstarted: int) -> str:
+    """Say how many operations ended with status 6, of which pair the first one was, and what never began because of them."""
+    first = int(np.flatnonzero(result.operations.ending == Ending.TIMEOUT)[0])
+    src, dst = (node_name(result.fabric, int(node[first])) for node in (result.graph.src, result.graph.dst))
+    begun = f"; {unstarted} more never began, since they wait for those" if unstarted else ""
+    return (
+        f"{failed} of {len(result.graph)} operations ended with status 6 (timeout): no live path for {format_time(NO_PATH_PS)}, "
+        f"first {src} to {dst}{begun}; {result.operations_done} were done"
+    )
 
 
 def _warnings(result: Result) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ def _result(
         op.first_ps.copy(),
         np.where(executed, op.executed_ps, -1),
         done_ps,
+        np.zeros(len(op), np.int8),
     )
     return Result(
         status=status,
