@@ -105,7 +105,8 @@ def make_result(
     up = fabric.port_node < gpus
     n = len(graph)
     done = np.linspace(completion_ps * 0.4, completion_ps, n).astype(np.int64) if n else np.zeros(0, np.int64)
-    times = OperationTimes(ready_ps=np.zeros(n, np.int64), first_ps=np.full(n, 60_000, np.int64), executed_ps=done, done_ps=done, ending=np.zeros(n, np.int8))
+    first = np.full(n, 60_000, np.int64)
+    times = OperationTimes(np.zeros(n, np.int64), first, executed_ps=done, done_ps=done, ending=np.zeros(n, np.int8))
     bins = 64
     shape = np.clip(np.sin(np.linspace(0.3, 2.9, bins)) * 1.6, 0, 1)
     load = (wire[:, None] * (shape / shape.sum())[None, :]).astype(np.int64)

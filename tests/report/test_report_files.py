@@ -197,6 +197,7 @@ def test_many_operations_are_written_in_chunks(tmp_path: Path) -> None:
         **{name: getattr(result.graph, name)[index] for name in ("kind", "src", "dst", "vc", "bytes", "group")},
     )
     times = result.operations
-    times = replace(times, **{name: getattr(times, name)[index] for name in ("ready_ps", "first_ps", "executed_ps", "done_ps", "ending")})
+    names = ("ready_ps", "first_ps", "executed_ps", "done_ps", "ending")
+    times = replace(times, **{name: getattr(times, name)[index] for name in names})
     write_table(tmp_path / "o.csv", replace(result, graph=graph, operations=times), TableName.OPERATIONS)
     assert (tmp_path / "o.csv").read_bytes().count(b"\n") == rows + 1

@@ -73,10 +73,11 @@ def test_a_large_graph_is_cut_but_keeps_its_cycle() -> None:
 
 
 def test_a_link_that_gave_up_is_the_root() -> None:
-    result = simulate(bare("all_to_all: {bytes_per_pair: 256KiB}", "fabric.fec=none", "fabric.ber=3e-5", gpus=4))
+    overrides = ("fabric.fec=none", "fabric.ber=1.2e-6", "fabric.llr.replay_count=1")
+    result = simulate(bare("all_to_all: {bytes_per_pair: 256KiB}", *overrides, gpus=4))
     assert result.status is Status.NO_PROGRESS and result.waits is not None
     assert result.waits.cycle == ()
-    assert "in FLUSH, given up 1 time after 3 replays" in result.waits.roots[0].text
+    assert "in FLUSH, given up 1 time after 1 replay" in result.waits.roots[0].text
     assert any(edge.reason is WaitReason.LINK_DOWN for edge in result.waits.edges)
     assert not any("defect" in root.text for root in result.waits.roots)
 

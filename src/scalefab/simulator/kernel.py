@@ -13,7 +13,7 @@ from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .notify import on_port_change, on_sen_timer
 from .ordered_sets import free_buffer
-from .pathchange import on_ask_timer, on_path_error
+from .pathchange import on_ask_timer, on_path_error, on_recheck
 from .pause import on_pause, on_pause_end, on_pause_timer
 from .raw import on_raw_slot, settle_all, start_raw
 from .records import (
@@ -21,6 +21,7 @@ from .records import (
     ACTIVATE,
     ARRIVE,
     ASK_TIMER,
+    ASKING_PATIENCE_PS,
     CC_TIMER,
     CREDIT_FIELD_BITS,
     DELIVER,
@@ -39,6 +40,7 @@ from .records import (
     PCS_TIMER,
     POOL_MARGIN,
     PORT_CHANGE,
+    RECHECK,
     RELEASE,
     RETRY_TIMER,
     SEN_TIMER,
@@ -126,6 +128,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
                 return 0, k.now_ps, events
             if k.waiting == 0 or k.now_ps - k.moved_ps > k.patience_ps:
                 return 3, k.now_ps, events
+            if k.paths and k.now_ps - k.data_ps > ASKING_PATIENCE_PS:
+                return 3, k.now_ps, events
         if events >= max_events:
             return 2, k.now_ps, events
         if k.events_left < margin + k.dormant or k.frames_left < 8 or k.runs_left < margin or k.replies_left < margin:
@@ -199,6 +203,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_retry_timer(S, a, t_ps)
         elif kind == DRAINED:
             on_drained(S, a, b, t_ps)
+        elif kind == RECHECK:
+            on_recheck(S, a, t_ps)
         elif kind == NO_PATH:
             on_no_path(S, a, t_ps)
         elif kind == START:

@@ -57,6 +57,7 @@ def on_fault(S: State, now_ps: int) -> None:
             push(S, row.at_ps, FAULT, 0, 0)
             return
         k.fault_at += 1
+        k.data_ps = now_ps  # what stood still may go on
         a = row.port
         flush_update(S, a, now_ps)
         settle(S, a, now_ps)

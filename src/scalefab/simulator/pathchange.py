@@ -18,6 +18,7 @@ from .control import ACK_NOW, ACK_REQ, CLOSE, CLOSED, OPEN, OPENED, OWN_PATH, po
 from .failures import has_failed, note_no_path, note_path
 from .kept import free_kept
 from .pathstate import (
+    WATCHED,
     append_reply,
     append_share,
     awake,
@@ -31,6 +32,7 @@ from .pathstate import (
 from .pools import release_frame
 from .ports import credit_mark, window_mark
 from .records import ASK_TIMER, PARKED, State
+from .recheck import ask_itself, ask_path_again, waits_for_recheck, watch_path
 from .responses import answer_bytes, on_queued
 from .retransmit import wake_session
 
@@ -41,6 +43,8 @@ def path_down(S: State, src: int, dst: int, path: int, why: int, now_ps: int) ->
     n = state_index(S, src, dst, path)
     was_live = paths.is_live(S.path_state[n])
     S.path_state[n] |= why
+    if why == paths.ERROR:
+        watch_path(S, n, now_ps)
     if not was_live:
         return
     if some_live_path(S, src, dst, path) < 0:
@@ -71,6 +75,8 @@ def path_up(S: State, src: int, dst: int, path: int, why: int, now_ps: int) -> N
             return
         if S.session[s].state == rh.SPACE_CLOSED:
             begin(S, s, OPEN, now_ps)
+        elif S.session[s].state == rh.SPACE_OPENING:  # it was asked while the path was in error
+            ask(S, s, now_ps)
         else:
             wake_session(S, s, now_ps)
     free_stranded(S, src, dst, now_ps)
@@ -86,6 +92,17 @@ def free_stranded(S: State, src: int, dst: int, now_ps: int) -> None:
             s = space_of(S, src, dst, path, vc)
             if S.session[s].state != rh.SPACE_CLOSING and (S.flow[s].share_head >= 0 or S.flow[s].reply_head >= 0):
                 move_waiting(S, s, now_ps)
+
+
+@compiled
+def on_recheck(S: State, n: int, now_ps: int) -> None:
+    """A path that was in error a while ago may work again."""
+    k = S.kernel[0]
+    k.background -= 1
+    S.path_state[n] &= ~WATCHED
+    if not ask_path_again(S, n, now_ps):
+        pair = n // k.path_count
+        begin(S, space_of(S, pair // k.endpoints, pair % k.endpoints, n % k.path_count, 0), CLOSE, now_ps)
 
 
 @compiled
@@ -125,7 +142,7 @@ def on_ask_timer(S: State, s: int, now_ps: int) -> None:
     """An answer to CLOSE or OPEN of session ``s`` may be overdue."""
     S.kernel[0].background -= 1
     session = S.session[s]
-    if session.state != rh.SPACE_CLOSING and session.state != rh.SPACE_OPENING:
+    if session.state != rh.SPACE_CLOSING and (session.state != rh.SPACE_OPENING or waits_for_recheck(S, s)):
         return
     a = S.ask[s]
     what = path_change.on_ask_timer(a, now_ps)
@@ -157,7 +174,7 @@ def on_control(S: State, f: Any, now_ps: int) -> None:
     if what == ACK_REQ:
         post(S, s, ACK_NOW, OWN_PATH, 0, 0, now_ps)
     elif what == CLOSE or what == OPEN:
-        answer(S, s, what, f.psn, f.first, now_ps)
+        answer(S, s, what, f.psn, f.first, f.path, now_ps)
     elif what == CLOSED:
         delivered = path_change.on_closed(session, S.retry[s], S.ask[s], f.psn, f.first, PSN_BITS, now_ps)
         if delivered >= 0:
@@ -165,13 +182,21 @@ def on_control(S: State, f: Any, now_ps: int) -> None:
             queue_again(S, s, now_ps)
             if path_live(S, session.src, session.dst, session.path):
                 begin(S, s, OPEN, now_ps)
+            elif some_live_path(S, session.src, session.dst, session.path) < 0:
+                ask_itself(S, s, now_ps)
     elif what == OPENED and path_change.on_opened(session, S.ask[s], f.first):
+        if f.path == session.path:
+            path_up(S, session.src, session.dst, session.path, paths.ERROR, now_ps)
         wake_session(S, s, now_ps)
 
 
 @compiled
-def answer(S: State, s: int, what: int, psn: int, nonce: int, now_ps: int) -> None:
-    """Answer CLOSE or OPEN of session ``s`` at its receiver, over a path that is live from there."""
+def answer(S: State, s: int, what: int, psn: int, nonce: int, came_by: int, now_ps: int) -> None:
+    """Answer CLOSE or OPEN of session ``s`` at its receiver.
+
+    CLOSED goes over a path that is live from there, if none is over that of the question. OPENED goes over the path that is opened,
+    whatever is known of it: it shows that the way back works, too.
+    """
     session = S.session[s]
     q = S.repair[s]
     if what == CLOSE:
@@ -182,10 +207,12 @@ def answer(S: State, s: int, what: int, psn: int, nonce: int, now_ps: int) -> No
         taken = path_change.on_open(session, q, psn, nonce, NONCE_BITS)
     if taken == path_change.IGNORED:
         return
-    path = session.path if path_live(S, session.dst, session.src, session.path) else -1
-    if path < 0 or what == CLOSE:
+    path = session.path
+    if what == CLOSE or S.link[session.peer_port].dead:
         path = some_live_path(S, session.dst, session.src, session.path)
     if path < 0:
+        path = came_by
+    if S.link[S.node[session.dst].first_port + path // S.kernel[0].uplinks].dead:
         return
     if what == CLOSE:
         visible_ps = q.visible_ps if q.visible_ps > now_ps else now_ps

@@ -18,6 +18,7 @@ from .records import NOWHERE, State
 from .rings import enter_ring
 
 SPACES = 3  # VC 0 .. 2
+WATCHED = 1 << 8  # in a path's state, beside `paths.PathState`: an event looks at it again (`recheck`)
 
 
 @compiled

@@ -35,6 +35,9 @@ GOES_DOWN, COMES_UP, DRAIN_BEGINS, DRAIN_ENDS = range(4)
 # A path change queues again at most the frames of a window, each with some runs.
 SHARE_MARGIN = 1 << 14
 
+# How long no DATA frame may come while CONTROL frames still ask: some eight looks at a path in error.
+ASKING_PATIENCE_PS = 10_000_000_000
+
 # Frame kinds; ACK: or NACK; RAW = any Ethernet frame of a scripted port; CC = CC_UPDATE; CONTROL = RH op 3; SEN
 DATA, ACK, RAW, CC, CONTROL, SEN = range(6)
 
@@ -462,6 +465,7 @@ KERNEL = np.dtype(
         ("fault_at", _i4),
         ("background", _i4),  # events in the queue that come again and again: they are no progress
         ("moved_ps", _i8),  # when a frame last began to move or was executed
+        ("data_ps", _i8),  # when a DATA frame last came, where paths change: CONTROL frames ask for ever
         ("patience_ps", _i8),  # how long nothing may move while only such events are left
         ("dormant", _i8),  # operations that still need an event to start
         # trace

@@ -16,6 +16,7 @@ from ..fabric.faultspec import Fault, FaultKind
 from ..fabric.linkspec import LinkSpec, VcMap
 from ..fabric.spec import NodeKind
 from ..protocol import rh_sender
+from ..protocol.faults import DRAW_BITS
 from ..protocol.multipath import Spray
 from ..protocol.operations import MESSAGE_MAX_PACKETS, VC_RESPONSE, WIRE_EXTRA_BYTES, Kind
 from ..protocol.path_change import ASK
@@ -41,6 +42,8 @@ LATENCY_BINS = 512
 LOAD_BINS = 256
 FRAME_POOL = 1 << 16
 SMALL_POOL = 1 << 14
+MUCH_LOSS = 0.02  # own: of a line; above it 8 expiries of RH without a word, or LLR's limit of replays, may come
+_CHANGING = (FaultKind.LINK_DOWN, FaultKind.PORT_DRAIN, FaultKind.ACK_PAUSE, FaultKind.ACK_FREEZE)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MAX_PS = 1 << 62
 
@@ -351,6 +354,13 @@ def _path_arrays(fabric: Fabric, sessions: Sessions, changing: bool, switch_port
     }
 
 
+def _loses_much(threshold: Any, table: Sequence[Fault], frame_max: int) -> bool:
+    """Whether some line loses so many frames that LLR or RH may give it up."""
+    rates = [row.arg for row in table if row.kind is FaultKind.LOSS_RATE]
+    wire = min(frame_max + WIRE_EXTRA_BYTES, threshold.shape[1] - 1)
+    return max([*rates, int(threshold[:, wire].max())]) > MUCH_LOSS * 2**DRAW_BITS
+
+
 def make_state(
     graph: OperationGraph,
     fabric: Fabric,
@@ -383,7 +393,9 @@ def make_state(
         text = f"operation {i} of {int(graph.bytes[i])} bytes takes {int(units[i])} packets"
         raise InputError([Problem(text, "fewer than 2^31 packets an operation", key="workload")])
     shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
-    changing = any(row.kind in (FaultKind.LINK_DOWN, FaultKind.PORT_DRAIN) for row in table)
+    port = make_ports(fabric)
+    made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
+    changing = any(row.kind in _CHANGING for row in table) or _loses_much(made.arrays["loss_threshold"], table, spec.frame_max)
     sessions = make_sessions(graph, fabric, shares, changing)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
@@ -406,8 +418,6 @@ def make_state(
         flow[name] = -1
     flow.answer = sessions.answer
 
-    port = make_ports(fabric)
-    made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
     vcs = made.switches["vcs"]
 
     retry = zeros(max(1, len(session)), rh_sender.RETRY)

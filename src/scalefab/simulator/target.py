@@ -117,6 +117,10 @@ def finish(S: State, i: int, t_ps: int) -> None:
 @compiled
 def start_shares(S: State, first: int, count: int, now_ps: int) -> None:
     """Queue shares ``first .. first + count - 1`` at their sessions and wake the ports."""
+    if S.kernel[0].paths:  # buckets that may come back do so before the first share makes the other space busy
+        for i in range(first, first + count):
+            if S.flow[S.share[i].session].moved:
+                redirect(S, S.share[i].session, S.share[i].op, S.share[i].index)
     for i in range(first, first + count):
         share = S.share[i]
         s = share.session
@@ -310,6 +314,8 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
         free_buffer(S, a, f.vc, f.credits, now_ps)
         release_frame(S, i)
         return
+    if k.paths:
+        k.data_ps = now_ps
     s = f.session
     verdict = judge(S, s, f.psn, now_ps)
     if verdict == rh.ACCEPT or verdict == rh.DUPLICATE:
