@@ -47,7 +47,8 @@ class Sen(IntEnum):
     """Whether switches send Switch Event Notifications; without them RH's timer finds out."""
 
     OFF = 0
-    ON = 1
+    ON = 1  #: of ports that go down, come up, are drained or run slower
+    LOAD = 2  #: of congested ones too
 
 
 class VcMap(IntEnum):

@@ -16,7 +16,7 @@ def link_spec(section: FabricSection) -> LinkSpec:
         cbfc=_cbfc(section.cbfc),
         pfc=_pfc(section.pfc),
         vc_map=VcMap[section.vc_map.upper()],
-        sen=Sen.ON if section.sen else Sen.OFF,
+        sen=(Sen.LOAD if section.sen_congestion else Sen.ON) if section.sen else Sen.OFF,
     )
 
 

@@ -187,7 +187,8 @@ class FabricSection(Model):
     vc_map: Literal["profile", "one"] = Field(
         "profile", description="Which VCs traffic takes: requests, responses, bulk and control apart, or all data on VC 0."
     )
-    sen: OnOff = Field(True, description="Whether switches tell endpoints of ports that go down or come up.")
+    sen: OnOff = Field(True, description="Whether switches tell endpoints of ports that go down, come up or run slower.")
+    sen_congestion: OnOff = Field(False, description="Whether they tell of long queues too, and endpoints avoid paths with such.")
 
     @model_validator(mode="after")
     def _nothing_unread(self) -> FabricSection:
@@ -197,6 +198,8 @@ class FabricSection(Model):
                 faults.add(
                     f"{key}.{setting}", f"is read by nothing, 'flow_control' is {self.flow_control}", f"flow_control: {key}"
                 )
+        if self.sen_congestion and not self.sen:
+            faults.add("sen_congestion", "is read by nothing, 'sen' is off", "sen: on")
         if self.burst is not None and not self.ber:
             faults.add("burst", "is read by nothing, 'ber' is 0", "ber beside it")
         if self.cables.delay is not None:

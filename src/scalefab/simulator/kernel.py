@@ -11,7 +11,8 @@ from .drain import on_drained
 from .failures import on_no_path
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
-from .notify import on_port_change, on_sen_timer
+from .load import on_silence
+from .notify import on_load_timer, on_port_change, on_sen_timer
 from .ordered_sets import free_buffer
 from .pathchange import on_ask_timer, on_path_error, on_recheck
 from .pause import on_pause, on_pause_end, on_pause_timer
@@ -32,6 +33,7 @@ from .records import (
     HANDSHAKE,
     INIT_TIMER,
     LLR_TIMER,
+    LOAD_TIMER,
     NO_PATH,
     PATH_LOST,
     PAUSE,
@@ -42,10 +44,12 @@ from .records import (
     PORT_CHANGE,
     RECHECK,
     RELEASE,
+    RESUME,
     RETRY_TIMER,
     SEN_TIMER,
     SERVE_READ,
     SHARE_MARGIN,
+    SILENCE,
     SLOT,
     START,
     TAKE,
@@ -54,6 +58,7 @@ from .records import (
 from .retransmit import on_retry_timer
 from .retry import link_up, on_handshake, on_init_timer
 from .source import on_slot
+from .spray import on_resume
 from .switch import on_egress
 from .target import activate, deliver, finish, on_ack_timer, on_take, start_shares
 
@@ -203,6 +208,12 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_retry_timer(S, a, t_ps)
         elif kind == DRAINED:
             on_drained(S, a, b, t_ps)
+        elif kind == RESUME:
+            on_resume(S, a, t_ps)
+        elif kind == LOAD_TIMER:
+            on_load_timer(S, a, b, t_ps)
+        elif kind == SILENCE:
+            on_silence(S, a, b, t_ps)
         elif kind == RECHECK:
             on_recheck(S, a, t_ps)
         elif kind == NO_PATH:

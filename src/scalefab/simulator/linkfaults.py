@@ -20,6 +20,7 @@ from .records import (
     ACKS_FROZEN,
     ACKS_GO,
     ACKS_PAUSED,
+    DEGRADES,
     DRAIN_BEGINS,
     DRAIN_ENDS,
     FAULT,
@@ -77,6 +78,8 @@ def carry_out(S: State, a: int, n: int, now_ps: int) -> None:
         go_up(S, a, n, now_ps)
     elif kind == _RATE:
         set_rate(S, a, row.arg)
+        if S.kernel[0].load:
+            push(S, now_ps, PORT_CHANGE, a, DEGRADES)
     elif _LOSE <= kind <= _SKIP:
         row.number = link.number + row.arg
         row.next = link.fault_head

@@ -13,12 +13,25 @@ from ..compiled import compiled
 from ..protocol import cbfc, paths, sen, switching
 from ..protocol import operations as ops
 from .calendar import push
+from .load import forget_queued, on_congestion, on_degraded, own_rate
 from .ordered_sets import free_buffer
 from .pathchange import path_down, path_up
 from .pathstate import append_reply, mark_reply
 from .pools import lose_frame, new_frame
 from .ports import kick, look_ps
-from .records import COMES_UP, DRAIN_BEGINS, DRAIN_ENDS, GOES_DOWN, SEN, SEN_TIMER, State
+from .reach import passes, port_in_plane
+from .records import (
+    COMES_UP,
+    CONGESTS,
+    DEGRADES,
+    DRAIN_BEGINS,
+    DRAIN_ENDS,
+    GOES_DOWN,
+    LOAD_TIMER,
+    SEN,
+    SEN_TIMER,
+    State,
+)
 from .switch_input import insert, output_port
 
 _EVENT_BITS = 31
@@ -30,6 +43,9 @@ _AGAIN_PS = 100_000_000
 def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
     """LLR of port ``a`` has given up, or is ready again, or it is to be taken down: the layers above hear of it."""
     link = S.link[a]
+    if up == DEGRADES:
+        on_rate(S, a, now_ps)
+        return
     if up == DRAIN_BEGINS or up == DRAIN_ENDS:
         link.draining = 1 if up == DRAIN_BEGINS else 0
         if S.node[S.port[a].node].is_switch == 0:
@@ -47,6 +63,21 @@ def on_port_change(S: State, a: int, up: int, now_ps: int) -> None:
     if up == 0:
         drop_queued(S, a, now_ps)
     tell(S, a, now_ps)
+
+
+@compiled
+def on_rate(S: State, a: int, now_ps: int) -> None:
+    """The rate of port ``a`` has changed: degraded, or not any more."""
+    link = S.link[a]
+    port = S.port[a]
+    degraded = 1 if port.num * link.full_den > link.full_num * port.den else 0
+    if degraded == link.degraded:
+        return
+    link.degraded = degraded
+    if S.node[port.node].is_switch == 0:
+        own_rate(S, a, now_ps)
+    else:
+        tell(S, a, now_ps)
 
 
 @compiled
@@ -140,6 +171,8 @@ def drop_queued(S: State, a: int, now_ps: int) -> None:
                 port.queued -= 1
                 drop_frame(S, a, i, now_ps)
                 i = following
+    if k.queues:
+        forget_queued(S, a, now_ps)
 
 
 @compiled
@@ -167,28 +200,51 @@ def on_sen_timer(S: State, a: int, b: int, now_ps: int) -> None:
         push(S, now_ps + _COPY_PS, SEN_TIMER, a, event)
     else:
         k.background += 1
-        push(S, now_ps + _AGAIN_PS, SEN_TIMER, a, ~event)
-    at = S.port[a].node
-    for e in range(k.endpoints):
-        q = port_in_plane(S, e, link.plane)
-        if q >= 0:
-            send_sen(S, a, at, e, q, now_ps)
+        again_ps = sen.AGAIN_PS if link.degraded and link.dead == 0 and link.draining == 0 else _AGAIN_PS
+        push(S, now_ps + again_ps, SEN_TIMER, a, ~event)
+    what = COMES_UP
+    if link.dead:
+        what = GOES_DOWN
+    elif link.draining:
+        what = DRAIN_BEGINS
+    elif link.degraded:
+        what = DEGRADES
+    tell_all(S, a, what, event, 0, now_ps)
 
 
 @compiled
-def port_in_plane(S: State, e: int, plane: int) -> int:
-    """Return the index of endpoint ``e``'s first port in a plane, -1 = it has none."""
-    first = S.node[e].first_port
-    for q in range(S.kernel[0].path_count // S.kernel[0].uplinks):
-        if S.link[first + q].plane == plane:
-            return q
-    return -1
-
-
-@compiled
-def send_sen(S: State, a: int, at: int, e: int, q: int, now_ps: int) -> None:
-    """Put a SEN about port ``a`` for endpoint ``e`` into an output of switch ``at`` that is alive."""
+def on_load_timer(S: State, a: int, b: int, now_ps: int) -> None:
+    """Tell the congestion of switch port ``a``, as `on_sen_timer` tells its state; again every 5 us while it lasts."""
     k = S.kernel[0]
+    link = S.link[a]
+    event = ~b if b < 0 else b
+    if b < 0:
+        k.background -= 1
+    if event != link.load_event:
+        return
+    link.load_copies += 1
+    if link.load_copies < 3:
+        push(S, now_ps + _COPY_PS, LOAD_TIMER, a, event)
+    else:
+        k.background += 1
+        push(S, now_ps + (sen.AGAIN_PS if link.load_mask else _AGAIN_PS), LOAD_TIMER, a, ~event)
+    tell_all(S, a, CONGESTS, event, int(link.load_mask), now_ps)
+
+
+@compiled
+def tell_all(S: State, a: int, what: int, event: int, vc_mask: int, now_ps: int) -> None:
+    """Send a copy of an event of switch port ``a`` to all endpoints of its plane."""
+    for e in range(S.kernel[0].endpoints):
+        q = port_in_plane(S, e, int(S.link[a].plane))
+        if q >= 0:
+            send_sen(S, a, e, q, what, event, vc_mask, now_ps)
+
+
+@compiled
+def send_sen(S: State, a: int, e: int, q: int, what: int, event: int, vc_mask: int, now_ps: int) -> None:
+    """Put a SEN about port ``a`` for endpoint ``e`` into an output of its switch that is alive."""
+    k = S.kernel[0]
+    at = S.port[a].node
     i = new_frame(S, -1, SEN, now_ps)
     f = S.frame[i]
     f.dst = e
@@ -197,8 +253,9 @@ def send_sen(S: State, a: int, at: int, e: int, q: int, now_ps: int) -> None:
     f.size_bytes = ops.ACK_FRAME_BYTES
     f.credits = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
     f.op = a
-    f.first = S.link[a].sen_event
-    f.stride = GOES_DOWN if S.link[a].dead else DRAIN_BEGINS if S.link[a].draining else COMES_UP
+    f.first = event
+    f.stride = what
+    f.ack_psn = vc_mask
     f.psn = 0
     out = -1
     for u in range(k.uplinks):  # a live uplink
@@ -224,10 +281,17 @@ def on_sen(S: State, f: Any, now_ps: int) -> None:
     k = S.kernel[0]
     a = f.op
     e = f.dst
+    if f.stride == CONGESTS:
+        on_congestion(S, f, now_ps)
+        return
     n = a - k.first_switch_port
     if ((f.first - S.heard[e, n]) & ((1 << _EVENT_BITS) - 1)) - 1 >= (1 << (_EVENT_BITS - 1)) - 1:
+        if k.load and f.stride == DEGRADES and f.first == S.heard[e, n]:
+            on_degraded(S, f, True, now_ps)  # it breaks the silence
         return  # the same event, or an older one
     S.heard[e, n] = f.first
+    if k.load:
+        on_degraded(S, f, f.stride == DEGRADES, now_ps)
     plane = S.link[a].plane
     for q in range(k.path_count // k.uplinks):
         if S.link[S.node[e].first_port + q].plane != plane:
@@ -250,24 +314,3 @@ def hear(S: State, src: int, dst: int, path: int, what: int, now_ps: int) -> Non
         path_up(S, src, dst, path, paths.DOWN | paths.ERROR, now_ps)
     else:
         path_up(S, src, dst, path, paths.DOWN | paths.DRAIN | paths.ERROR, now_ps)
-
-
-@compiled
-def passes(S: State, src: int, dst: int, path: int, a: int, f: Any) -> bool:
-    """Return whether the path leaves a switch by port ``a``, by the look-up rule; a frame's record is the cursor."""
-    own_dst, own_path = f.dst, f.path
-    f.dst = dst
-    f.path = path
-    at = S.port[S.port[S.node[src].first_port + path // S.kernel[0].uplinks].peer].node
-    found = False
-    for _ in range(3):
-        out = output_port(S, at, f)
-        if out == a:
-            found = True
-            break
-        at = S.port[S.port[out].peer].node
-        if S.node[at].is_switch == 0:
-            break
-    f.dst = own_dst
-    f.path = own_path
-    return found

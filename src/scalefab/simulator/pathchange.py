@@ -31,8 +31,8 @@ from .pathstate import (
 )
 from .pools import release_frame
 from .ports import credit_mark, window_mark
-from .records import ASK_TIMER, PARKED, State
 from .recheck import ask_itself, ask_path_again, waits_for_recheck, watch_path
+from .records import ASK_TIMER, PARKED, State
 from .responses import answer_bytes, on_queued
 from .retransmit import wake_session
 
@@ -194,8 +194,8 @@ def on_control(S: State, f: Any, now_ps: int) -> None:
 def answer(S: State, s: int, what: int, psn: int, nonce: int, came_by: int, now_ps: int) -> None:
     """Answer CLOSE or OPEN of session ``s`` at its receiver.
 
-    CLOSED goes over a path that is live from there, if none is over that of the question. OPENED goes over the path that is opened,
-    whatever is known of it: it shows that the way back works, too.
+    CLOSED goes over a path that is live from there, if none is over that of the question. OPENED goes over the path that is
+    opened, whatever is known of it: it shows that the way back works, too.
     """
     session = S.session[s]
     q = S.repair[s]

@@ -17,6 +17,8 @@ from .ports import credit_mark, kick, look_ps, window_mark
 from .records import NOWHERE, State
 from .rings import enter_ring
 
+REDUCED_REQUEST = 1 << 9  # likewise: congested for VC 0; `paths.CONGESTED` stands for VC 2
+LOADED = 2  # in `FLOW.moved`: because its path is congested or degraded, not because it is not live
 SPACES = 3  # VC 0 .. 2
 WATCHED = 1 << 8  # in a path's state, beside `paths.PathState`: an event looks at it again (`recheck`)
 
@@ -32,6 +34,18 @@ def state_index(S: State, src: int, dst: int, path: int) -> int:
 def path_live(S: State, src: int, dst: int, path: int) -> bool:
     """Return whether ``src`` may use a path to ``dst``."""
     return paths.is_live(S.path_state[state_index(S, src, dst, path)])
+
+
+@compiled
+def bulk_reduced(state: int) -> bool:
+    """Return whether a path counts for a quarter for VC 2."""
+    return state & (paths.DEGRADED | paths.CONGESTED) != 0
+
+
+@compiled
+def unwanted(state: int, h: int) -> bool:
+    """Return whether bucket ``h`` of VC 0 counts a live path as not live."""
+    return h & 3 != 0 and state & (paths.DEGRADED | REDUCED_REQUEST) != 0
 
 
 @compiled
@@ -53,9 +67,26 @@ def some_live_path(S: State, src: int, dst: int, after: int) -> int:
 
 
 @compiled
+def better_fallback(S: State, src: int, dst: int, h: int) -> int:
+    """Return the fall-back path of bucket ``h`` among those neither congested nor degraded for it, -1 = none."""
+    best = -1
+    weight = -1
+    for path in range(S.kernel[0].path_count):
+        state = S.path_state[state_index(S, src, dst, path)]
+        if paths.is_live(state) and not unwanted(state, h):
+            w = multipath.fallback_weight(h, S.path_id[path])
+            if w > weight:
+                best = path
+                weight = w
+    return best
+
+
+@compiled
 def fallback(S: State, src: int, dst: int, h: int) -> int:
     """Return the fall-back path of bucket ``h``: the live one of largest weight, -1 = none (profile section 5)."""
-    best = -1
+    best = better_fallback(S, src, dst, h)
+    if best >= 0:
+        return best
     weight = -1
     for path in range(S.kernel[0].path_count):
         if path_live(S, src, dst, path):
@@ -101,12 +132,21 @@ def redirect(S: State, s: int, op: int, index: int) -> int:
     """
     session = S.session[s]
     if path_live(S, session.src, session.dst, session.path):
+        if S.flow[s].moved == LOADED and session.vc == ops.VC_REQUEST:
+            t = lighter(S, s, op, index)
+            if t >= 0:
+                return t
         if S.flow[s].moved and session.vc == ops.VC_REQUEST:
             for path in range(S.kernel[0].path_count):
                 t = space_of(S, session.src, session.dst, path, session.vc)
                 if t != s and is_busy(S, t) and path_live(S, session.src, session.dst, path):
                     return t
             S.flow[s].moved = 0
+        if S.kernel[0].load and session.vc == ops.VC_REQUEST and not is_busy(S, s):
+            t = lighter(S, s, op, index)
+            if t >= 0 and t != s:
+                S.flow[s].moved = LOADED
+                return t
         return s
     if session.state == rh.SPACE_CLOSING:
         return s
@@ -115,6 +155,22 @@ def redirect(S: State, s: int, op: int, index: int) -> int:
         return s
     S.flow[s].moved = 1
     return t
+
+
+@compiled
+def lighter(S: State, s: int, op: int, index: int) -> int:
+    """Return where new work of session ``s`` goes while its live path is congested or degraded for VC 0, -1 = it is neither.
+
+    Buckets with h[1:0] = 0 stay, and all do when all paths are so. They leave only with nothing un-acked and nothing waiting at
+    ``s``, so that the order of a page holds, and come back as after a path change.
+    """
+    session = S.session[s]
+    state = S.path_state[state_index(S, session.src, session.dst, session.path)]
+    if not unwanted(state, 1):
+        return -1
+    h = bucket_of(S, op, index)
+    path = better_fallback(S, session.src, session.dst, h) if unwanted(state, h) else -1
+    return space_of(S, session.src, session.dst, path, session.vc) if path >= 0 else s
 
 
 @compiled

@@ -23,14 +23,14 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
 PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, PATH_LOST = range(18, 26)
-NO_PATH, RECHECK = range(26, 28)
+NO_PATH, RECHECK, LOAD_TIMER, SILENCE, RESUME = range(26, 31)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
 POOL_MARGIN = 1024
 
 # What a PORT_CHANGE says, and a SEN
-GOES_DOWN, COMES_UP, DRAIN_BEGINS, DRAIN_ENDS = range(4)
+GOES_DOWN, COMES_UP, DRAIN_BEGINS, DRAIN_ENDS, DEGRADES, CONGESTS = range(6)
 
 # A path change queues again at most the frames of a window, each with some runs.
 SHARE_MARGIN = 1 << 14
@@ -245,6 +245,12 @@ LINK = np.dtype(
         ("draining", _i4),  # 1 = it will be taken down, paths over it are left
         ("sen_event", _i4),  # of the last change that the switch told of this port
         ("sen_copies", _i4),
+        ("full_num", _i8),  # its rate without faults, as PORT.num, PORT.den
+        ("full_den", _i8),
+        ("degraded", _i4),  # 1 = it runs slower
+        ("load_mask", _i4),  # VCs that are congested
+        ("load_event", _i4),  # of the last change of that
+        ("load_copies", _i4),
         ("dead_drops", _i8),  # frames dropped because the port was dead
         ("pause_timer", _i4),  # 1 = an event to tell a pause again is scheduled
         ("no_room", _i8),  # frames of best-effort VCs that found no room at the port
@@ -295,7 +301,7 @@ NODE = np.dtype(
 FLOW = np.dtype(
     [
         ("ring_next", _i4),
-        ("place", _i2),  # NOWHERE, IN_RING, PARKED
+        ("place", _i2),  # NOWHERE, IN_RING, PARKED, RESTING
         ("in_control", _i2),
         ("share_head", _i4),
         ("share_tail", _i4),
@@ -303,7 +309,7 @@ FLOW = np.dtype(
         ("reply_tail", _i4),
         ("answer", _i4),  # session for the answers to this one's requests, -1
         ("control_next", _i4),
-        ("moved", _i4),  # 1 = its path was not live, new work went elsewhere
+        ("moved", _i4),  # 1 = its path was not live, new work went elsewhere; `pathstate.LOADED`
         ("change", _i4),  # the path change that last queued work here, and the last piece of it
         ("again_tail", _i4),
         ("in_timer", _i4),  # an ACK deadline is in the event queue
@@ -313,7 +319,7 @@ FLOW = np.dtype(
 )
 """What a session's sender has waiting, and its receiver's place in the ACK queues."""
 
-NOWHERE, IN_RING, PARKED = range(3)
+NOWHERE, IN_RING, PARKED, RESTING = range(4)
 
 SHARE = np.dtype(
     [
@@ -419,6 +425,8 @@ KERNEL = np.dtype(
         ("paths", _i4),  # 1 = links go down: spaces move to other paths
         ("path_count", _i4),
         ("sen", _i4),  # 1 = switches tell of their ports
+        ("load", _i4),  # 1 = of degraded or congested ones too
+        ("queues", _i4),  # 1 = switches count the bytes that wait at their outputs
         ("change", _i4),
         ("share_top", _i4),
         ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)
@@ -560,6 +568,11 @@ class State(NamedTuple):
     pair_first: Any  # int64[src x dst]: first session of the pair, -1, [1]
     pair_nonce: Any  # int64[src x dst], [1]
     pair_since: Any  # int64[src x dst]: since when no path is live, ps, -1, [1]
+    reduced: Any  # int16[src x dst x paths, 3]: ports that reduce a path: degraded, congested for VC 0, for VC 2, [1, 3]
+    heard_load: Any  # int64[endpoints, switch ports]: last event of congestion acted on, [1, 1]
+    force: Any  # int16[endpoints, switch ports]: what is in force of a port's load (`load`), [1, 1]
+    told_ps_at: Any  # int64[endpoints, 2 x switch ports]: when that was told last: degraded, congested, [1, 1]
+    queued_bytes: Any  # int64[switch ports, VCs]: bytes in VOQs, [1, 1]
     heard: Any  # int64[endpoints, switch ports]: last SEN event acted on, [1, 1]
     ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]

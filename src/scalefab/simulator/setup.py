@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, Problem
 from ..fabric.arrays import Fabric
 from ..fabric.faultspec import Fault, FaultKind
-from ..fabric.linkspec import LinkSpec, VcMap
+from ..fabric.linkspec import LinkSpec, Sen, VcMap
 from ..fabric.spec import NodeKind
 from ..protocol import rh_sender
 from ..protocol.faults import DRAW_BITS
@@ -354,6 +354,18 @@ def _path_arrays(fabric: Fabric, sessions: Sessions, changing: bool, switch_port
     }
 
 
+def _load_arrays(fabric: Fabric, told: bool, queues: bool, switch_ports: int, vcs: int) -> dict[str, Any]:
+    """What endpoints know of the load of switch ports, and the queues there; single entries where nobody tells."""
+    n, ports = (fabric.endpoints, switch_ports) if told else (1, 1)
+    return {
+        "reduced": np.zeros((n * n * fabric.paths if told else 1, 3), np.int16),
+        "heard_load": np.zeros((n, ports), np.int64),
+        "force": np.zeros((n, ports), np.int16),
+        "told_ps_at": np.zeros((n, 2 * ports), np.int64),
+        "queued_bytes": np.zeros((switch_ports, vcs) if queues else (1, 1), np.int64),
+    }
+
+
 def _loses_much(threshold: Any, table: Sequence[Fault], frame_max: int) -> bool:
     """Whether some line loses so many frames that LLR or RH may give it up."""
     rates = [row.arg for row in table if row.kind is FaultKind.LOSS_RATE]
@@ -396,6 +408,10 @@ def make_state(
     port = make_ports(fabric)
     made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
     changing = any(row.kind in _CHANGING for row in table) or _loses_much(made.arrays["loss_threshold"], table, spec.frame_max)
+    told = fabric.paths > 1 and spec.link.sen is not Sen.OFF  # with one path there is nothing to avoid
+    slower = told and any(row.kind is FaultKind.RATE for row in table)
+    queues = told and spec.link.sen is Sen.LOAD
+    changing = changing or slower or queues
     sessions = make_sessions(graph, fabric, shares, changing)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
@@ -422,7 +438,7 @@ def make_state(
 
     retry = zeros(max(1, len(session)), rh_sender.RETRY)
     retry.srtt_ps = rh_sender.first_srtt_ps(fabric.endpoints, spec.frame_max, spec.endpoints.port_rate_bps)
-    lossy = any(made.switches[name] for name in ("lossy", "careful", "mixed")) or kept is Kept.ALWAYS
+    lossy = any(made.switches[name] for name in ("lossy", "careful", "mixed")) or kept is Kept.ALWAYS or changing
     spaces = max(1, len(session)) if lossy else 1
     keep = zeros(spaces, rec.KEEP)
     keep.head = keep.tail = keep.again = -1
@@ -451,7 +467,9 @@ def make_state(
     for name, value in made.switches.items():
         k[name] = value
     k.rh = int(lossy)
-    k.sen = int(spec.link.sen)
+    k.sen = int(spec.link.sen is not Sen.OFF)
+    k.load, k.queues = int(slower or queues), int(queues)
+    made.arrays["link"].full_num, made.arrays["link"].full_den = fabric.port_ps_num, fabric.port_ps_den
     k.paths, k.path_count, k.share_top = int(changing), fabric.paths, len(shares.op)
     k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
@@ -498,6 +516,7 @@ def make_state(
         repair=zeros(spaces, REPAIR),
         keep=keep,
         **_path_arrays(fabric, sessions, changing, switch_ports),
+        **_load_arrays(fabric, slower or queues, queues, switch_ports, vcs),
         ctl=zeros(spaces * len(Control) if lossy else 1, rec.CTL),
         flow=flow,
         twin=sessions.twin,

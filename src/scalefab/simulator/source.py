@@ -25,6 +25,7 @@ from .records import ACK, DATA, IN_RING, NOWHERE, ON_WINDOW, PARKED, State
 from .responses import wake_held
 from .retransmit import arm_retry
 from .rings import enter_ring
+from .spray import must_rest, rest
 
 
 @compiled
@@ -202,6 +203,9 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     if flow.reply_head < 0 and flow.share_head < 0:
         leave_ring(S, a, vc, flow)
         flow.place = NOWHERE
+    elif k.load and vc == ops.VC_BULK and must_rest(S, s):
+        leave_ring(S, a, vc, flow)
+        rest(S, s, int(f.size_bytes) + ops.WIRE_EXTRA_BYTES, start_ps)
     elif S.burst[a, vc] >= k.service:
         rotate(S, a, vc, s)
     transmit(S, a, i, start_ps)

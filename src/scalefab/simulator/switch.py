@@ -8,6 +8,7 @@ from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .calendar import push
 from .credits import may_charge
 from .link import begin_look, goes_first, may_transmit, transmit
+from .load import count_queued
 from .ordered_sets import hold_buffer, sleep
 from .ports import credit_mark, kick, look_ps
 from .records import CREDIT_FIELD_BITS, FREE, RAW, State
@@ -37,6 +38,8 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
             S.frame[S.voq_tail[row, index] - 1].next = i
         S.voq_tail[row, index] = i + 1
         port.queued += 1
+        if S.kernel[0].queues:
+            count_queued(S, a, int(f.vc), int(f.size_bytes), now_ps)
         i = following
     port.transit_head = i
 
@@ -127,6 +130,8 @@ def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
         switching.mark_empty(S.voq_bits, row, j)
         S.voq_deficit[row, j] = 0
     port.queued -= 1
+    if S.kernel[0].queues:
+        count_queued(S, a, int(f.vc), -int(f.size_bytes), S.kernel[0].now_ps)
     waited = start_ps - f.stage_ps
     hold = port.credit_wait_ps - f.mark_ps
     f.hold_ps += hold

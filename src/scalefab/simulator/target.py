@@ -26,6 +26,7 @@ from .records import ACK_TIMER, ACTIVATE, CONTROL, CREDIT_FIELD_BITS, DATA, FREE
 from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
 from .retransmit import take_ack
 from .rings import enter_ring
+from .spray import split_share
 from .verify import add_executed, mark_executed
 
 
@@ -117,9 +118,9 @@ def finish(S: State, i: int, t_ps: int) -> None:
 @compiled
 def start_shares(S: State, first: int, count: int, now_ps: int) -> None:
     """Queue shares ``first .. first + count - 1`` at their sessions and wake the ports."""
-    if S.kernel[0].paths:  # buckets that may come back do so before the first share makes the other space busy
+    if S.kernel[0].paths:  # buckets that may come back, or leave, do so before the first share makes a space busy
         for i in range(first, first + count):
-            if S.flow[S.share[i].session].moved:
+            if S.flow[S.share[i].session].moved or S.kernel[0].load:
                 redirect(S, S.share[i].session, S.share[i].op, S.share[i].index)
     for i in range(first, first + count):
         share = S.share[i]
@@ -136,6 +137,8 @@ def start_shares(S: State, first: int, count: int, now_ps: int) -> None:
         share.credit_mark_ps = credit_mark(port, now_ps)
         share.window_mark_ps = window_mark(port, now_ps)
         share.next = -1
+        if S.kernel[0].load and split_share(S, i, s, now_ps) == 0 and share.stride != 0:
+            continue
         if flow.share_head < 0:
             flow.share_head = i
         else:
