@@ -9,7 +9,7 @@ VOQs of a VC > 3/4 of the buffer behind       CONGESTION_ON with the mask of suc
 ============================================= =================================================================================
 
 An endpoint acts once an event. Several ports may reduce one path, so it counts them: by degradation, by VC 0, by VC 2. More than
-10 us of silence end either; the same event brings them back. Which paths a port is on: `reach`, in the direction of the data only.
+10 us of silence end either; the same event brings them back. Which paths a port is on: `reach`, in the data's direction only.
 """
 
 from __future__ import annotations

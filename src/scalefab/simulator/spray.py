@@ -6,7 +6,7 @@ traffic             while some live path is not reduced
 VC 2, round robin   of a share on a reduced path as much stays as a quarter of a turn gives it, the rest goes to the other live
                     paths in equal parts: when it begins to wait, and again when the path becomes reduced
 VC 2, least queued  after each frame its session rests for three times the frame's line time: fourfold bytes, a quarter's rate
-VC 0                a bucket with h[1:0] != 0 goes to its fall-back path when its old space has nothing un-acked and nothing waiting
+VC 0                a bucket with h[1:0] != 0 goes to its fall-back path when its old space has nothing un-acked or waiting
 =================== ===========================================================================================================
 
 Messages by hash or on a single path, and operations bound to a stack, stay where they are. If all live paths are reduced that
