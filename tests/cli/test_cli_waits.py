@@ -17,7 +17,8 @@ fabric:
   gpus: {preset: ethlink-gpu-1x800g, count: 4}
   switches: {preset: ethx-switch-51.2t, planes: 1}
   fec: none
-  ber: 3e-5
+  ber: 1.2e-6
+  llr: {replay_count: 1}
 workload:
   - all_to_all: {bytes_per_pair: 256KiB}
 """

@@ -17,7 +17,7 @@ from scalefab.protocol.fec_codes import Fec
 from scalefab.protocol.fec_loss import LineErrors, frame_loss
 from scalefab.simulator import run as driver
 from scalefab.simulator import states as builder
-from scalefab.simulator.result import Result, Stage, Status
+from scalefab.simulator.result import Ending, Result, Stage, Status
 from scalefab.simulator.setup import make_state
 
 
@@ -122,6 +122,6 @@ def test_lines_with_few_errors_cost_nothing_and_seeds_choose_the_lost_frames() -
 
 def test_a_line_too_bad_for_llr_ends_with_its_reason() -> None:
     result = driver.simulate(bare("all_to_all: {bytes_per_pair: 256KiB}", "fabric.fec=none", "fabric.ber=3e-5", gpus=4))
-    assert result.status is Status.NO_PROGRESS
+    assert result.status is Status.DONE and result.count_endings(Ending.TIMEOUT) > 0  # of GPUs that no path is left to
     assert any("LLR gave up" in note for note in result.notes)
     assert int(result.stage_ps.sum()) == result.frame_ps

@@ -51,6 +51,15 @@ def count_queued(S: State, a: int, vc: int, size_bytes: int, now_ps: int) -> Non
 
 
 @compiled
+def count_arrived(S: State, a: int, now_ps: int) -> None:
+    """The frames that may leave output ``a`` by now are about to be put into its VOQs."""
+    i = S.port[a].transit_head
+    while i >= 0 and S.frame[i].stage_ps <= now_ps:
+        count_queued(S, a, int(S.frame[i].vc), int(S.frame[i].size_bytes), now_ps)
+        i = S.frame[i].next
+
+
+@compiled
 def forget_queued(S: State, a: int, now_ps: int) -> None:
     """All that waited at output ``a`` was dropped."""
     for vc in range(S.kernel[0].vcs):

@@ -8,7 +8,7 @@ from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .calendar import push
 from .credits import may_charge
 from .link import begin_look, goes_first, may_transmit, transmit
-from .load import count_queued
+from .load import count_arrived, count_queued
 from .ordered_sets import hold_buffer, sleep
 from .ports import credit_mark, kick, look_ps
 from .records import CREDIT_FIELD_BITS, FREE, RAW, State
@@ -38,8 +38,6 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
             S.frame[S.voq_tail[row, index] - 1].next = i
         S.voq_tail[row, index] = i + 1
         port.queued += 1
-        if S.kernel[0].queues:
-            count_queued(S, a, int(f.vc), int(f.size_bytes), now_ps)
         i = following
     port.transit_head = i
 
@@ -73,6 +71,8 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
     start_ps = begin_look(S, a, now_ps)
     if start_ps < 0:
         return
+    if S.kernel[0].queues:
+        count_arrived(S, a, now_ps)
     enqueue_arrived(S, a, now_ps)
     if goes_first(S, a, start_ps):
         return
