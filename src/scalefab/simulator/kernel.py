@@ -11,7 +11,7 @@ from .drain import on_drained
 from .failures import on_no_path
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
-from .load import on_silence
+from .load import on_heard, on_silence
 from .notify import on_load_timer, on_port_change, on_sen_timer
 from .ordered_sets import free_buffer
 from .pathchange import on_ask_timer, on_path_error, on_recheck
@@ -31,6 +31,7 @@ from .records import (
     FAULT,
     FREE,
     HANDSHAKE,
+    HEARD,
     INIT_TIMER,
     LLR_TIMER,
     LOAD_TIMER,
@@ -212,6 +213,8 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_resume(S, a, t_ps)
         elif kind == LOAD_TIMER:
             on_load_timer(S, a, b, t_ps)
+        elif kind == HEARD:
+            on_heard(S, a, b, t_ps)
         elif kind == SILENCE:
             on_silence(S, a, b, t_ps)
         elif kind == RECHECK:

@@ -14,8 +14,6 @@ An endpoint acts once an event. Several ports may reduce one path, so it counts 
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..compiled import compiled
 from ..protocol import paths, sen
 from .calendar import push
@@ -129,19 +127,14 @@ def reduce(S: State, src: int, dst: int, path: int, c: int, step: int, now_ps: i
 
 
 @compiled
-def on_degraded(S: State, f: Any, degraded: bool, now_ps: int) -> None:
-    """Endpoint ``f.dst`` hears that port ``f.op`` is degraded, or that it is in another state."""
-    in_force(S, int(f.dst), int(f.op), _DEGRADED if degraded else 0, _DEGRADED, now_ps)
-
-
-@compiled
-def on_congestion(S: State, f: Any, now_ps: int) -> None:
-    """Endpoint ``f.dst`` takes CONGESTION_ON with the VCs of ``f.ack_psn``, or OFF (none): acted on once an event."""
-    n = f.op - S.kernel[0].first_switch_port
-    if f.first < S.heard_load[f.dst, n]:
-        return
-    S.heard_load[f.dst, n] = f.first
-    in_force(S, int(f.dst), int(f.op), (int(f.ack_psn) & 7) << 1, 14, now_ps)
+def on_heard(S: State, e: int, b: int, now_ps: int) -> None:
+    """Endpoint ``e`` has taken a SEN of load: group, what is told, port. An event of its own, so that deliveries stay small."""
+    a = (b >> 4) + S.kernel[0].first_switch_port
+    told = b & 7
+    if b & 8:
+        in_force(S, e, a, told << 1, 14, now_ps)
+    else:
+        in_force(S, e, a, told, _DEGRADED, now_ps)
 
 
 @compiled

@@ -13,7 +13,7 @@ from ..compiled import compiled
 from ..protocol import cbfc, paths, sen, switching
 from ..protocol import operations as ops
 from .calendar import push
-from .load import forget_queued, on_congestion, on_degraded, own_rate
+from .load import forget_queued, own_rate
 from .ordered_sets import free_buffer
 from .pathchange import path_down, path_up
 from .pathstate import append_reply, mark_reply
@@ -27,6 +27,7 @@ from .records import (
     DRAIN_BEGINS,
     DRAIN_ENDS,
     GOES_DOWN,
+    HEARD,
     LOAD_TIMER,
     SEN,
     SEN_TIMER,
@@ -281,17 +282,19 @@ def on_sen(S: State, f: Any, now_ps: int) -> None:
     k = S.kernel[0]
     a = f.op
     e = f.dst
-    if f.stride == CONGESTS:
-        on_congestion(S, f, now_ps)
-        return
     n = a - k.first_switch_port
+    if f.stride == CONGESTS:
+        if f.first >= S.heard_load[e, n]:
+            S.heard_load[e, n] = f.first
+            push(S, now_ps, HEARD, e, (n << 4) | 8 | (f.ack_psn & 7))
+        return
     if ((f.first - S.heard[e, n]) & ((1 << _EVENT_BITS) - 1)) - 1 >= (1 << (_EVENT_BITS - 1)) - 1:
         if k.load and f.stride == DEGRADES and f.first == S.heard[e, n]:
-            on_degraded(S, f, True, now_ps)  # it breaks the silence
+            push(S, now_ps, HEARD, e, (n << 4) | 1)  # it breaks the silence
         return  # the same event, or an older one
     S.heard[e, n] = f.first
     if k.load:
-        on_degraded(S, f, f.stride == DEGRADES, now_ps)
+        push(S, now_ps, HEARD, e, (n << 4) | (1 if f.stride == DEGRADES else 0))
     plane = S.link[a].plane
     for q in range(k.path_count // k.uplinks):
         if S.link[S.node[e].first_port + q].plane != plane:

@@ -23,7 +23,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
 PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, PATH_LOST = range(18, 26)
-NO_PATH, RECHECK, LOAD_TIMER, SILENCE, RESUME = range(26, 31)
+NO_PATH, RECHECK, LOAD_TIMER, SILENCE, RESUME, HEARD = range(26, 32)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
