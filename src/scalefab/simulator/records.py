@@ -425,8 +425,6 @@ KERNEL = np.dtype(
         ("paths", _i4),  # 1 = links go down: spaces move to other paths
         ("path_count", _i4),
         ("sen", _i4),  # 1 = switches tell of their ports
-        ("load", _i4),  # 1 = of degraded or congested ones too
-        ("queues", _i4),  # 1 = switches count the bytes that wait at their outputs
         ("change", _i4),
         ("share_top", _i4),
         ("one_vc", _i4),  # 1 = all DATA travels on VC 0 (`linkspec.VcMap`)
@@ -473,7 +471,6 @@ KERNEL = np.dtype(
         ("fault_at", _i4),
         ("background", _i4),  # events in the queue that come again and again: they are no progress
         ("moved_ps", _i8),  # when a frame last began to move or was executed
-        ("data_ps", _i8),  # when a DATA frame last came, where paths change: CONTROL frames ask for ever
         ("patience_ps", _i8),  # how long nothing may move while only such events are left
         ("dormant", _i8),  # operations that still need an event to start
         # trace
@@ -495,8 +492,6 @@ KERNEL = np.dtype(
         ("wire_bytes", _i8),  # of data frames, on their first link
         ("frame_ps", _i8),
         ("done", _i8),  # operations that ended, well or not
-        ("failed", _i8),  # ... with status 6
-        ("unstarted", _i8),  # ... without having begun, because of others that failed
         ("lost", _i8),  # frames that will never arrive
         ("late", _i8),  # ACKs that came after RH's timer would have expired, while no copies are kept
         ("resent", _i8),  # frames that RH sent again
@@ -510,6 +505,12 @@ KERNEL = np.dtype(
         ("twice", _i8),  # segments executed again
         ("outside", _i8),  # executions of segments that an operation does not have
         ("executed_bin_ps", _i8),
+        # where paths change, cold
+        ("load", _i4),  # 1 = switches tell of degraded or congested ports too
+        ("queues", _i4),  # 1 = switches count the bytes that wait at their outputs
+        ("failed", _i8),  # operations that ended with status 6
+        ("unstarted", _i8),  # ... that ended without having begun, because of others that failed
+        ("data_ps", _i8),  # when a DATA frame last came, where paths change: CONTROL frames ask for ever
     ],
     align=True,
 )
