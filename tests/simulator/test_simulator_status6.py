@@ -106,6 +106,7 @@ def test_verdict_json_and_table_say_so() -> None:
     text = str(verdict.lines[0])
     assert f"{failed} of {len(result.graph)} operations ended with status 6 (timeout): no live path for 2 ms" in text
     assert f"{unstarted} more never began" in text
+    assert verdict.bound_fraction == 0 and not any("beats" in text for text in verdict.warnings)
     flat = flat_object("x", result, verdict, "0")
     assert (flat["failed_operations"], flat["unstarted_operations"], flat["status"]) == (failed, unstarted, "failed")
     status = columns(result, TableName.OPERATIONS)["status"]

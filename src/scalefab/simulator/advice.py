@@ -39,7 +39,7 @@ from .metrics import (
     stage_shares,
     utilisation,
 )
-from .result import STAGE_LABELS, Fidelity, Result, Stage, Status
+from .result import STAGE_LABELS, Ending, Fidelity, Result, Stage, Status
 
 BOUND_REACHED = 0.90  # own: a run within 10 % of its bound is limited by what binds the bound
 UNEVEN = 1.25  # own: a port with 25 % more than the mean is worth a name
@@ -125,7 +125,8 @@ def percent(share: float, digits: int = 1) -> str:
 
 def bound_fraction(result: Result) -> float:
     """Return bound / completion, 0 when either is unknown or the run is unfinished."""
-    if result.status is not Status.DONE or result.completion_ps <= 0 or result.bound_ps <= 0:
+    unfinished = result.status is not Status.DONE or result.count_endings(Ending.TIMEOUT) > 0
+    if unfinished or result.completion_ps <= 0 or result.bound_ps <= 0:
         return 0.0
     return result.bound_ps / result.completion_ps
 
