@@ -407,11 +407,14 @@ def make_state(
     shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
     port = make_ports(fabric)
     made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
-    changing = any(row.kind in _CHANGING for row in table) or _loses_much(made.arrays["loss_threshold"], table, spec.frame_max)
-    told = fabric.paths > 1 and spec.link.sen is not Sen.OFF  # with one path there is nothing to avoid
+    routed = len(units) > 0  # the raw frames of a bench know no paths
+    changing = routed and (
+        any(row.kind in _CHANGING for row in table) or _loses_much(made.arrays["loss_threshold"], table, spec.frame_max)
+    )
+    told = routed and fabric.paths > 1 and spec.link.sen is not Sen.OFF  # with one path there is nothing to avoid
     slower = told and any(row.kind is FaultKind.RATE for row in table)
     queues = told and spec.link.sen is Sen.LOAD
-    changing = changing or slower or queues
+    changing = bool(changing or slower or queues)
     sessions = make_sessions(graph, fabric, shares, changing)
     endpoint_ports = int(fabric.node_ports[: fabric.endpoints].sum())
     switch_ports = fabric.ports - endpoint_ports
