@@ -6,13 +6,14 @@ import json
 import platform
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ..scenario.identity import scenario_hash
 from ..scenario.paths import dotted
 from ..simulator.goodput import find_dips
+from ..simulator.memory import Memory
 from ..simulator.result import Ending, Fidelity, Result, Stage
 from ..simulator.verdict import Verdict
 from ..simulator.waits import Wait, Waits
@@ -36,7 +37,7 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
     one with faults on the way ``goodput_dips``: what goodput did after each (`simulator.goodput`).
     """
     wall_s = result.wall_s
-    memory = {} if result.memory is None else {"memory": asdict(result.memory)}
+    memory = {} if result.memory is None else {"memory": memory_object(result.memory)}
     dips = [asdict(dip) for dip in find_dips(result)]
     waits = {} if result.waits is None else {"wait_for": waits_object(result.waits)}
     flat: dict[str, Any] = {
@@ -77,6 +78,11 @@ def flat_object(name: str, result: Result, verdict: Verdict, package_version: st
     if result.fidelity is Fidelity.FLOW:
         flat |= dict.fromkeys(_OF_FRAMES) | {"not_to_be_trusted_for": flow_limits(result)}
     return flat
+
+
+def memory_object(memory: Memory) -> dict[str, Any]:
+    """Return what the verification of memory found as plain data; of values their number and digest."""
+    return {name: value for name, value in asdict(replace(memory, cells=None)).items() if name != "cells"}
 
 
 def flow_limits(result: Result) -> list[str]:

@@ -109,7 +109,7 @@ def _check_shapes(result: Result) -> None:
     """Make sure that arrays fit together, so that a damaged file ends here and not in a drawing."""
     operations, ports = len(result.graph.kind), len(result.fabric.port_node)
     graph = {f.name: getattr(result.graph, f.name) for f in fields(result.graph)}
-    for name in ("succ_ptr", "succ", "groups"):
+    for name in ("succ_ptr", "succ", "groups", "values"):
         del graph[name]
     _require("graph", graph, operations)
     _require("operations", {f.name: getattr(result.operations, f.name) for f in fields(result.operations)}, operations)

@@ -9,6 +9,7 @@ from ..errors import InputError, Problem
 from ..fabric.spec import CableSpec, EndpointSpec, FabricSpec, Fec, MemorySpec, SpineSpec, SwitchSpec
 from ..fabric.timing import cable_delay_ps
 from ..protocol.multipath import Spray
+from ..protocol.opcodes import AtomicOp, ElementType
 from ..protocol.operations import Kind
 from ..workload.spec import (
     Algorithm,
@@ -22,8 +23,10 @@ from ..workload.spec import (
     Routing,
     WorkloadSpec,
 )
+from ..workload.values import Atomic
 from .entries import (
     AllToAll,
+    AtomicWork,
     Broadcast,
     CollectiveTask,
     Entry,
@@ -209,6 +212,7 @@ def _collective(phase: Phase, kind: str, task: CollectiveTask) -> Collective:
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
         chunks=(task.chunks or 0) if isinstance(task, RingTask) else 0,
+        atomics=task.atomics if isinstance(task, AllToAll) else 0,
     )
 
 
@@ -228,7 +232,12 @@ def _pattern(phase: Phase, kind: str, task: PatternTask) -> Pattern:
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
         address=task.address,
+        atomic=_atomic(task.atomic) if task.atomic is not None else None,
     )
+
+
+def _atomic(work: AtomicWork) -> Atomic:
+    return Atomic(AtomicOp[work.do.upper()], ElementType[work.type.upper()], work.value, work.compare)
 
 
 def _moe(phase: Phase, task: Moe, folder: Path, read_model: ReadModel, key: str) -> MoeLayer:

@@ -130,6 +130,12 @@ class AllToAll(CollectiveTask):
     algorithm: Literal["direct"] = Field("direct", description="direct (everyone to everyone at once); there is no ring.")
     size: PositiveSize | None = Field(None, description="Buffer of one GPU: pieces for all ranks, its own too.")
     bytes_per_pair: PositiveSize | None = Field(None, description="Piece for one GPU, instead of size.")
+    atomics: int = Field(
+        0,
+        ge=0,
+        le=65_536,
+        description="Counters at each GPU, to each of which all others add 1 by 8 B atomics, beside the data.",
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> AllToAll:
@@ -140,11 +146,41 @@ class AllToAll(CollectiveTask):
         return self
 
 
+AtomicWord = Literal["add", "min", "max", "and", "or", "xor", "swap", "compare_swap"]
+TypeWord = Literal["u32", "u64", "i32", "i64"]
+_TYPE_BYTES = {"u32": 4, "u64": 8, "i32": 4, "i64": 8}
+_VALUES = {"u32": (0, 2**32 - 1), "u64": (0, 2**64 - 1), "i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1)}
+
+
+class AtomicWork(Model):
+    """What an atomic computes of the value at its address."""
+
+    do: AtomicWord = Field("add", description="The operation.")
+    type: TypeWord = Field("u64", description="Type of the value; the transaction has its size.")
+    value: int = Field(1, ge=-(2**63), le=2**64 - 1, description="Operand; with compare_swap: the new value.")
+    compare: int = Field(0, ge=-(2**63), le=2**64 - 1, description="What compare_swap compares with; for nothing else.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> AtomicWork:
+        faults = Faults()
+        low, high = _VALUES[self.type]
+        for key in ("value", "compare"):
+            if not low <= getattr(self, key) <= high:
+                faults.add(key, f"is no {self.type}", f"{low} .. {high}")
+        if self.compare and self.do != "compare_swap":
+            faults.add("compare", f"is read by nothing, the operation is {self.do}", "do: compare_swap")
+        faults.raise_any()
+        return self
+
+
 class PatternTask(_Traffic):
     """What all patterns share."""
 
     operation: OperationWord = Field("put", description="Kind of operation.")
     bytes: PositiveSize = Field(description="Bytes of one operation.")
+    atomic: AtomicWork | None = Field(
+        None, description="What 'operation: atomic' computes; its values are followed with run.verify memory."
+    )
     repeat: int = Field(1, ge=1, le=100_000, description="So many operations a pair, each after the one before.")
     address: int = Field(0, ge=0, le=ADDRESS_MAX, description="Target address of the first byte, such as 0x1000; 0 = a free one.")
 
@@ -152,6 +188,16 @@ class PatternTask(_Traffic):
     def _complete(self) -> PatternTask:
         faults = Faults()
         _check_transaction(faults, self.operation, self.transaction)
+        if self.atomic is not None and self.operation != "atomic":
+            faults.add("atomic", f"is read by nothing, the operation is {self.operation}", "operation: atomic")
+        elif self.atomic is not None:
+            size = _TYPE_BYTES[self.atomic.type]
+            if self.transaction not in (None, size):
+                faults.add("transaction", f"an atomic of {self.transaction}B on a {self.atomic.type}", f"{size}B")
+            elif self.bytes % size:
+                faults.add("bytes", f"{self.bytes}B are no whole {self.atomic.type}", f"a multiple of {size}B")
+            else:
+                self.transaction = size
         if self.posted and self.operation in ANSWERED_OPERATIONS:
             faults.add("posted", f"{_one(self.operation)} without an answer brings nothing back", "off")
         ranks = getattr(self, "ranks", None) or 1

@@ -407,6 +407,21 @@ COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align
 LLR_SET = np.dtype([("t_ps", _i8), ("seq", _i4), ("nack", _i4)], align=True)
 """An ACK or NACK on its way."""
 
+VALUED = np.dtype(
+    [
+        ("operation", _i4),  # opcodes.AtomicOp
+        ("element", _i4),  # opcodes.ElementType
+        ("value", _i8),
+        ("compare", _i8),
+        ("returned", _i8),  # what its first transaction brings back
+    ],
+    align=True,
+)
+"""What an operation does to 8-byte values; its operands."""
+
+CELL = np.dtype([("address", _i8), ("value", _i8), ("dst", _i4), ("used", _i4)], align=True)
+"""The value at an address of an endpoint."""
+
 KERNEL = np.dtype(
     [
         # parameters
@@ -511,6 +526,8 @@ KERNEL = np.dtype(
         ("failed", _i8),  # operations that ended with status 6
         ("unstarted", _i8),  # ... that ended without having begun, because of others that failed
         ("data_ps", _i8),  # when a DATA frame last came, where paths change: CONTROL frames ask for ever
+        ("disorder", _i8),  # transactions executed before an earlier one of their operation to the same page
+        ("values", _i8),  # 1 = values of some operations are followed
     ],
     align=True,
 )
@@ -591,6 +608,9 @@ class State(NamedTuple):
     executed_bins: Any  # int64[bins]: executed data bytes
     segment_bits: Any  # uint8[...]: a bit each packet or transaction that was executed, [1] where memory is not verified
     segment_base: Any  # int64[n + 1]: first byte of each operation's bits, [1]
+    value_of: Any  # int32[n]: row of ``valued`` + 1, 0 = its values are not followed; [1] where none are
+    valued: Any  # VALUED[m], [1]
+    cell: Any  # CELL[a power of two], [1]: open addressing
     sample: Any  # trace.SAMPLE[rows]
     traced: Any  # trace.TRACED[rows]
     traced_run: Any  # trace.TRACED_RUN[rows]

@@ -16,8 +16,9 @@ from ..protocol.operations import Kind
 from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
+from ..workload.graph import OperationGraph
 from .kernel import Reason, run_kernel
-from .memory import Memory, find_memory
+from .memory import Memory, find_memory, with_values
 from .progress import Progress as Progress
 from .progress import peak_memory_MB
 from .records import State
@@ -230,7 +231,7 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
         executed_bin_ps=int(k.executed_bin_ps),
         executed_bins=np.trim_zeros(state.executed_bins, "b"),
         fault_ps=_fault_times(scenario),
-        memory=_memory(state, done_ps),
+        memory=_memory(state, scenario.graph, done_ps),
         operations_done=finished,
         rh_replays=int(k.resent),
         rh_nacks=int(k.nacks),
@@ -244,11 +245,13 @@ def _result(scenario: Scenario, run: _Run, reason: Reason, bound_ps: int, cut: s
     )
 
 
-def _memory(state: State, done_ps: Any) -> Memory | None:
+def _memory(state: State, graph: OperationGraph, done_ps: Any) -> Memory | None:
     k, op = state.kernel[0], state.op
     if not k.verify:
         return None
-    return find_memory(state.segment_bits, state.segment_base, op.packets, done_ps >= 0, int(k.twice), int(k.outside))
+    counts = int(k.twice), int(k.outside), int(k.disorder)
+    found = find_memory(state.segment_bits, state.segment_base, op.packets, done_ps >= 0, *counts)
+    return with_values(found, graph, op.packets, state.cell, state.valued) if k.values else found
 
 
 def _fault_times(scenario: Scenario) -> Any:

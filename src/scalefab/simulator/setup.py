@@ -35,6 +35,7 @@ from .memory import segment_bases
 from .rawflow import RAW_FLOW
 from .records import POOL_MARGIN, SHARE_MARGIN, zeros
 from .result import Stage
+from .valuesetup import value_arrays
 
 PAGE_BITS = 12
 SPACES_MAX = 10_000_000
@@ -488,6 +489,8 @@ def make_state(
     verified = options.verify is Verify.MEMORY
     k.verify = int(verified)
     bases = segment_bases(units) if verified else np.zeros(1, np.int64)
+    followed = value_arrays(graph, units) if verified else value_arrays(graph, units[:0])
+    k.values = int(verified and len(graph.values) > 0)
 
     return rec.State(
         kernel=kernel,
@@ -536,6 +539,7 @@ def make_state(
         executed_bins=np.zeros(LOAD_BINS, np.int64),
         segment_bits=np.zeros(max(1, int(bases[-1])), np.uint8),
         segment_base=bases,
+        **followed,
         sample=zeros(max(1, int(k.sample_room)), trace.SAMPLE),
         traced=zeros(max(1, options.capture_frames), trace.TRACED),
         traced_run=zeros(4 * options.capture_frames + 1024, trace.TRACED_RUN),

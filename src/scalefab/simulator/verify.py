@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import compiled
+from ..protocol import atomic_values as atomics
+from ..protocol import multipath
+from ..protocol import operations as ops
 from ..protocol.multipath import sprayed_next
 from .records import State
 
@@ -13,6 +18,7 @@ def mark_executed(S: State, op: int, first: int, count: int, stride: int) -> Non
     k = S.kernel[0]
     index = int(first)
     base = int(S.segment_base[op])
+    ordered = ops.is_bulk(S.op[op].kind) == 0
     for _ in range(int(count)):
         if index < 0 or index >= S.op[op].packets:
             k.outside += 1
@@ -23,7 +29,55 @@ def mark_executed(S: State, op: int, first: int, count: int, stride: int) -> Non
             if marks & bit:
                 k.twice += 1
             S.segment_bits[at] = marks | bit
+            if ordered and index > 0 and same_page(S, op, index) and not is_marked(S, base, index - 1):
+                k.disorder += 1
+            if k.values and S.value_of[op] > 0:
+                apply_value(S, op, index)
         index = index + 1 if stride == 1 else sprayed_next(index, int(stride))
+
+
+@compiled
+def same_page(S: State, op: int, index: int) -> bool:
+    """Return whether a transaction lies in the page of the one before it, behind which it must be executed."""
+    o = S.op[op]
+    at = int(o.address) + index * int(o.chunk)
+    return at >> multipath.PAGE_BITS == (at - int(o.chunk)) >> multipath.PAGE_BITS
+
+
+@compiled
+def is_marked(S: State, base: int, index: int) -> bool:
+    """Return whether a segment has been executed."""
+    return (int(S.segment_bits[base + (index >> 3)]) >> (index & 7)) & 1 == 1
+
+
+@compiled
+def apply_value(S: State, op: int, index: int) -> None:
+    """Let transaction ``index`` of ``op`` read, write or change the value at its address."""
+    o = S.op[op]
+    v = S.valued[S.value_of[op] - 1]
+    c = S.cell[find_cell(S.cell, int(o.dst), int(o.address) + index * int(o.chunk))]
+    old = int(c.value)
+    if index == 0:
+        v.returned = old
+    if o.kind == ops.STORE:
+        c.value = v.value
+    elif o.kind == ops.ATOMIC:
+        c.value = atomics.combine_integers(int(v.operation), int(v.element), old, int(v.value), int(v.compare))
+
+
+@compiled
+def find_cell(cell: Any, dst: int, address: int) -> int:
+    """Return the place of an address in the table; a new one begins with 0. The table has more places than addresses."""
+    mask = len(cell) - 1
+    i = ((address >> 2) ^ (address >> 20) ^ dst * 0x9E3779B1) & mask
+    while cell[i].used:
+        if cell[i].address == address and cell[i].dst == dst:
+            return i
+        i = (i + 1) & mask
+    cell[i].used = 1
+    cell[i].address = address
+    cell[i].dst = dst
+    return i
 
 
 @compiled

@@ -15,6 +15,7 @@ from ..errors import InputError, Problem
 from ..protocol.profile import LSU_MAX_BYTES, MESSAGE_MAX_PACKETS, VC_BULK, VC_REQUEST, Kind
 from .checks import block_problems
 from .graph import I4, I8, Group, OperationGraph
+from .values import Atomic, Values, signed
 
 MAX_OPERATIONS = 1 << 31
 PAGE_BYTES = 4096  # the unit of path choice (open profile section 5)
@@ -80,6 +81,7 @@ class GraphBuilder:
         self._before: list[I4] = []
         self._after: list[I4] = []
         self._groups: list[Group] = []
+        self._values: list[tuple[I4, Atomic]] = []
         self._next_address = 0
 
     def __len__(self) -> int:
@@ -159,6 +161,10 @@ class GraphBuilder:
             group=group,
         )
 
+    def atomics(self, ids: I4, what: Atomic) -> None:
+        """Say what ATOMIC operations compute, so that their values can be followed."""
+        self._values.append((ids, what))
+
     def compute(self, rank: ArrayLike, compute_ps: ArrayLike, *, group: int, start_ps: ArrayLike = 0) -> I4:
         """Append one COMPUTE of ``compute_ps`` at each of ``rank``."""
         return self._append(kind=int(Kind.COMPUTE), src=rank, dst=rank, compute_ps=compute_ps, start_ps=start_ps, group=group)
@@ -224,7 +230,22 @@ class GraphBuilder:
             _refuse_circle(succ_ptr, succ, waits, columns["group"], self._groups)
         for array in (*columns.values(), succ_ptr, succ, waits):
             array.setflags(write=False)
-        return OperationGraph(**columns, succ_ptr=succ_ptr, succ=succ, waits=waits, groups=tuple(self._groups))
+        return OperationGraph(
+            **columns, succ_ptr=succ_ptr, succ=succ, waits=waits, groups=tuple(self._groups), values=self._value_rows()
+        )
+
+    def _value_rows(self) -> Values:
+        if not self._values:
+            return Values()
+        counts = [len(ids) for ids, _ in self._values]
+        what = [of for _, of in self._values]
+        return Values(
+            op=np.concatenate([ids for ids, _ in self._values]),
+            operation=np.repeat(np.array([int(of.operation) for of in what], np.int8), counts),
+            element=np.repeat(np.array([int(of.element) for of in what], np.int8), counts),
+            value=np.repeat(np.array([signed(of.value, of.element) for of in what], np.int64), counts),
+            compare=np.repeat(np.array([signed(of.compare, of.element) for of in what], np.int64), counts),
+        )
 
     def _column(self, name: str, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
         out = np.full(self._count, _FILL.get(name, 0), dtype)

@@ -26,7 +26,9 @@ from .builder import BULK, GraphBuilder, page_aligned
 from .graph import I4, I8
 from .parts import Part, rank_count, rotated_pairs, shares, transaction
 from .spec import Algorithm, Collective, CollectiveKind
+from .values import Atomic
 
+COUNTER_BYTES = 8
 _MOVERS = (Kind.PUT, Kind.SEND, Kind.STORE, Kind.REDUCE)
 
 
@@ -92,7 +94,28 @@ def add_collective(builder: GraphBuilder, spec: Collective, key: str) -> Part:
         return _direct_all_reduce(sender, by, ranks)
     src, dst = rotated_pairs(ranks)
     ids = sender.send(src, dst, by[src if spec.kind is CollectiveKind.ALL_GATHER else dst], slot=src, slots=ranks)
+    if spec.atomics:
+        ids = np.concatenate([ids, _counters(sender, src, dst)])
     return Part(ids, ids, group)
+
+
+def _counters(sender: _Sender, src: I4, dst: I4) -> I4:
+    """Let every rank add 1 to the same counters of every other."""
+    builder, spec = sender.builder, sender.spec
+    size = COUNTER_BYTES * spec.atomics
+    ids = builder.operations(
+        Kind.ATOMIC,
+        src,
+        dst,
+        size,
+        group=sender.group,
+        address=builder.region(size),
+        chunk=COUNTER_BYTES,
+        posted=0,
+        start_ps=spec.start_ps,
+    )
+    builder.atomics(ids, Atomic())
+    return ids
 
 
 class _Sender:

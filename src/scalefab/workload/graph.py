@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .values import Values
 
 I1 = NDArray[np.int8]
 I2 = NDArray[np.int16]
@@ -60,6 +62,8 @@ class OperationGraph:
         In-degree; a driver copies it.
     groups
         Names for ``group``; every operation belongs to one.
+    values
+        What operations compute whose values are followed when memory is verified; none for most graphs.
     """
 
     kind: I1
@@ -80,6 +84,7 @@ class OperationGraph:
     succ: I4
     waits: I4
     groups: tuple[Group, ...]
+    values: Values = field(default_factory=Values)
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError, Problem
+from ..protocol.opcodes import ElementType
+from ..protocol.profile import Kind
 from .builder import BULK, GraphBuilder, page_aligned
 from .graph import I4
 from .near import near_miss
 from .parts import Part, rank_count, transaction
 from .spec import Pattern
+from .values import Atomic
 
 PATTERNS = ("permutation", "incast", "point_to_point")
 
@@ -58,6 +61,8 @@ def add_pattern(builder: GraphBuilder, spec: Pattern, key: str) -> Part:
         posted=int(spec.posted),
         start_ps=spec.start_ps,
     ).reshape(wide)
+    if spec.operation is Kind.ATOMIC:
+        builder.atomics(ids.ravel(), spec.atomic or Atomic(element=ElementType.U32 if piece == 4 else ElementType.U64))
     if spec.repeat > 1:
         builder.edges(ids[:-1].ravel(), ids[1:].ravel())
     return Part(ids[0], ids[-1], group)

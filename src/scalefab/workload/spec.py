@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ..protocol.profile import Kind
+from .values import Atomic
 
 
 class Algorithm(Enum):
@@ -69,6 +70,7 @@ class Collective(Phase):
     posted: bool = True
     transaction_bytes: int = 0
     chunks: int = 0
+    atomics: int = 0  #: all-to-all: counters at each target to which every other rank adds 1, beside the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Pattern(Phase):
     posted: bool = False
     transaction_bytes: int = 0
     address: int = 0
+    atomic: Atomic | None = None  #: None = add 1 to unsigned elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,57 @@
+"""Operations whose 8-byte values are followed when memory is verified: what they compute, and what adding up must give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..protocol.opcodes import AtomicOp, ElementType
+
+I1 = NDArray[np.int8]
+I4 = NDArray[np.int32]
+I8 = NDArray[np.int64]
+
+INTEGERS = (ElementType.U32, ElementType.U64, ElementType.I32, ElementType.I64)
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """What the transactions of an ATOMIC compute: operation(old, value); compare-swap: value where old = compare."""
+
+    operation: AtomicOp = AtomicOp.ADD
+    element: ElementType = ElementType.U64
+    value: int = 1
+    compare: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """A row an operation whose values are followed; values are 64 bits as they lie in memory, read as signed.
+
+    Attributes
+    ----------
+    op
+        Numbers of operations, ascending; shape (m,).
+    operation, element
+        `AtomicOp` and `ElementType` of ATOMICs; a LOAD reads, a STORE writes; shape (m,).
+    value, compare
+        Operand, or what is stored; what compare-swap compares with; shape (m,).
+    """
+
+    op: I4 = field(default_factory=lambda: np.zeros(0, np.int32))
+    operation: I1 = field(default_factory=lambda: np.zeros(0, np.int8))
+    element: I1 = field(default_factory=lambda: np.zeros(0, np.int8))
+    value: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+    compare: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+def signed(value: int, element: ElementType) -> int:
+    """Return the bits of an integer element, read as a signed number of 64 bits (32-bit elements: not sign-extended)."""
+    bits = 8 * element.size_bytes
+    value &= (1 << bits) - 1
+    return value - (1 << 64) if value >> 63 else value
