@@ -156,7 +156,7 @@ def test_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "Verified    84 segments executed exactly once" in capsys.readouterr().out
     assert run_app(["run", str(file), "--json", "--out", str(tmp_path / "b")]) == 0
     found = json.loads(capsys.readouterr().out)["memory"]
-    counts = {"twice": 0, "missing": 0, "outside": 0, "disorder": 0, "addresses": 0, "wrong": 0}
+    counts = {"twice": 0, "missing": 0, "outside": 0, "disorder": 0, "addresses": 0, "wrong": 0, "unfetched": 0}
     assert found == {"segments": 84, "executed": 84, **counts, "digest": ""}
     assert os.path.exists(tmp_path / "b")
 
@@ -186,7 +186,7 @@ def test_sources_with_addresses_of_their_own(work: str, value: int) -> None:
 
 def shared(work: str, *faults: Fault, gpus: int = 4, repeat: int = 1) -> Result:
     """Permutations of every shift: each GPU's neighbours all work on the same addresses."""
-    each = "permutation: {operation: atomic, bytes: 4KiB, address: 0x4000, shift: N, repeat: %d, atomic: {%s}}" % (repeat, work)
+    each = f"permutation: {{operation: atomic, bytes: 4KiB, address: 0x4000, shift: N, repeat: {repeat}, atomic: {{{work}}}}}"
     text = "\n".join(f"  - {{after: [], {each.replace('N', str(n))}}}" for n in range(1, gpus))
     scenario = bare(each.replace("N", "1"), ON, gpus=gpus, stacks=2)
     from scalefab.scenario import parse_scenario
@@ -217,8 +217,8 @@ def test_values_that_several_sources_work_on(work: str, value: int) -> None:
     assert set(values(result)) == {value}
 
 
-def test_a_sum_that_is_wrong_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalefab.simulator.memory import with_values
+def test_a_sum_that_is_wrong_fails_the_run() -> None:
+    from scalefab.simulator.valuecheck import with_values
 
     scenario = bare("all_to_all: {bytes_per_pair: 1KiB, atomics: 3}", ON, gpus=4)
     state = state_of(scenario)
@@ -227,11 +227,11 @@ def test_a_sum_that_is_wrong_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> N
     for op in range(len(packets)):
         mark(state, op, 0, int(packets[op]), 1)
     found = find_memory(state.segment_bits, state.segment_base, packets, np.ones(len(packets), bool), 0, 0)
-    good = with_values(found, scenario.graph, packets, state.cell, state.valued)
+    good = with_values(found, scenario.graph, packets, state.cell, state.fetched)
     assert (good.addresses, good.wrong) == (12, 0) and set(good.cells.value.tolist()) == {3}
     state.cell.value[np.flatnonzero(state.cell.used)[0]] += 1
-    bad = with_values(found, scenario.graph, packets, state.cell, state.valued)
-    assert bad.wrong == 1 and bad.failures == ("memory: 1 of 12 addresses hold another value than their operations make",)
+    bad = with_values(found, scenario.graph, packets, state.cell, state.fetched)
+    assert bad.wrong == 1 and bad.failures == ("1 of 12 addresses hold another value than their operations make",)
     assert bad.digest != good.digest
 
 

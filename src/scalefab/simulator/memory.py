@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..protocol.opcodes import AtomicOp, ElementType
-from ..protocol.profile import Kind
-from ..workload.graph import OperationGraph
 
 I8 = NDArray[np.int64]
 
@@ -25,21 +20,21 @@ def segment_bases(segments: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellValues:
-    """Values at addresses, by (dst, address) ascending, as 64 bits read as signed; and what operations brought back.
+    """Values at addresses, by (dst, address) ascending, as 64 bits read as signed; and what atomics brought back.
 
     Attributes
     ----------
     dst, address, value
         Shape (addresses,).
-    op, returned
-        Operations, and the value that their first transaction found; shape (m,).
+    op, fetched
+        Of every transaction of an atomic its operation, and the value that it found; shape (transactions,).
     """
 
     dst: I8
     address: I8
     value: I8
     op: I8
-    returned: I8
+    fetched: I8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +59,8 @@ class Memory:
         Whose values were followed.
     wrong
         Addresses whose value is not what all operations on it make, where that does not depend on their order.
+    unfetched
+        Addresses that are only added to, always the same, whose adds did not bring back each partial sum exactly once.
     digest
         Of all final values, SHA-256; "" when none were followed. Equal digests = equal values.
     cells
@@ -78,6 +75,7 @@ class Memory:
     disorder: int = 0
     addresses: int = 0
     wrong: int = 0
+    unfetched: int = 0
     digest: str = ""
     cells: CellValues | None = field(default=None, compare=False)
 
@@ -90,6 +88,7 @@ class Memory:
             (self.outside, "executions of segments that their operation does not have"),
             (self.disorder, "transactions executed before an earlier one to the same page"),
             (self.wrong, f"of {self.addresses} addresses hold another value than their operations make"),
+            (self.unfetched, f"of {self.addresses} addresses did not give each partial sum to exactly one add"),
         )
         return tuple(f"{count} {what}" for count, what in told if count)
 
@@ -129,62 +128,3 @@ def find_memory(bits: Any, bases: Any, segments: Any, finished: Any, twice: int,
         outside=outside,
         disorder=disorder,
     )
-
-
-def addresses_of(graph: OperationGraph, units: Any) -> tuple[I8, I8, I8]:
-    """Return target, address, and row of ``graph.values`` of every transaction whose value is followed."""
-    op = graph.values.op
-    count = np.asarray(units, np.int64)[op]
-    row = np.repeat(np.arange(len(op), dtype=np.int64), count)
-    index = np.arange(len(row), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
-    return graph.dst[op].astype(np.int64)[row], graph.address[op][row] + index * graph.chunk[op].astype(np.int64)[row], row
-
-
-def with_values(memory: Memory, graph: OperationGraph, units: Any, cell: Any, valued: Any) -> Memory:
-    """Add final values, and check those that do not depend on the order of operations once all are executed."""
-    used = cell[cell.used == 1]
-    order = np.lexsort((used.address, used.dst))
-    dst, address, value = (np.asarray(used[name][order], np.int64) for name in ("dst", "address", "value"))
-    text = np.stack([dst, address, value]).astype("<i8").tobytes()
-    cells = CellValues(dst, address, value, graph.values.op.astype(np.int64), np.asarray(valued.returned, np.int64))
-    wrong = _wrong(graph, units, dst, address, value) if memory.executed == memory.segments and not memory.failures else 0
-    return replace(memory, addresses=len(value), wrong=wrong, digest=sha256(text).hexdigest(), cells=cells)
-
-
-_FOLDS = {AtomicOp.ADD: np.add, AtomicOp.AND: np.bitwise_and, AtomicOp.OR: np.bitwise_or, AtomicOp.XOR: np.bitwise_xor}
-_WHOLE = (ElementType.U64, ElementType.U32)
-
-
-def _wrong(graph: OperationGraph, units: Any, dst: I8, address: I8, value: I8) -> int:
-    """Count addresses on which all operations are the same one of a kind that may come in any order, and another value stands."""
-    rows = graph.values
-    to, at, row = addresses_of(graph, units)
-    place = _places(dst, address, to, at)
-    kind = np.where(graph.kind[rows.op] == Kind.ATOMIC, rows.operation.astype(np.int64) * 8 + rows.element, -1)[row]
-    least, most = np.full(len(value), 1 << 30, np.int64), np.full(len(value), -1, np.int64)
-    np.minimum.at(least, place, kind)
-    np.maximum.at(most, place, kind)
-    wrong = 0
-    for operation, fold in _FOLDS.items():
-        for element in _WHOLE:
-            alike = (least == most) & (most == int(operation) * 8 + int(element))
-            mine = alike[place]
-            if not mine.any():
-                continue
-            expected = np.zeros(len(value), np.uint64)
-            fold.at(expected, place[mine], rows.value[row[mine]].view(np.uint64))
-            if element is ElementType.U32:
-                expected &= np.uint64(0xFFFFFFFF)
-            wrong += int(np.count_nonzero(expected[alike] != value[alike].view(np.uint64)))
-    return wrong
-
-
-def _places(dst: I8, address: I8, to: I8, at: I8) -> I8:
-    """Return where each (to, at) stands among the pairs (dst, address), which are in order."""
-    first = np.searchsorted(dst, to, "left")
-    out = np.zeros(len(to), np.int64)
-    for target in np.unique(to):
-        mine = to == target
-        own = np.flatnonzero(dst == target)
-        out[mine] = first[mine] + np.searchsorted(address[own], at[mine])
-    return out

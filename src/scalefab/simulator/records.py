@@ -413,11 +413,11 @@ VALUED = np.dtype(
         ("element", _i4),  # opcodes.ElementType
         ("value", _i8),
         ("compare", _i8),
-        ("returned", _i8),  # what its first transaction brings back
+        ("first", _i8),  # row in ``fetched`` of its first transaction
     ],
     align=True,
 )
-"""What an operation does to 8-byte values; its operands."""
+"""What the transactions of an ATOMIC compute."""
 
 CELL = np.dtype([("address", _i8), ("value", _i8), ("dst", _i4), ("used", _i4)], align=True)
 """The value at an address of an endpoint."""
@@ -610,6 +610,7 @@ class State(NamedTuple):
     segment_base: Any  # int64[n + 1]: first byte of each operation's bits, [1]
     value_of: Any  # int32[n]: row of ``valued`` + 1, 0 = its values are not followed; [1] where none are
     valued: Any  # VALUED[m], [1]
+    fetched: Any  # int64[transactions of these]: what each found at its address, [1]
     cell: Any  # CELL[a power of two], [1]: open addressing
     sample: Any  # trace.SAMPLE[rows]
     traced: Any  # trace.TRACED[rows]

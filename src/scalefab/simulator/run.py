@@ -18,7 +18,7 @@ from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
 from ..workload.graph import OperationGraph
 from .kernel import Reason, run_kernel
-from .memory import Memory, find_memory, with_values
+from .memory import Memory, find_memory
 from .progress import Progress as Progress
 from .progress import peak_memory_MB
 from .records import State
@@ -27,6 +27,7 @@ from .setup import LATENCY_BINS, Kept, grow
 from .start import schedule_start
 from .states import state_of
 from .trace import Trace
+from .valuecheck import with_values
 from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
 
@@ -251,7 +252,7 @@ def _memory(state: State, graph: OperationGraph, done_ps: Any) -> Memory | None:
         return None
     counts = int(k.twice), int(k.outside), int(k.disorder)
     found = find_memory(state.segment_bits, state.segment_base, op.packets, done_ps >= 0, *counts)
-    return with_values(found, graph, op.packets, state.cell, state.valued) if k.values else found
+    return with_values(found, graph, op.packets, state.cell, state.fetched) if k.values else found
 
 
 def _fault_times(scenario: Scenario) -> Any:
@@ -267,6 +268,8 @@ def _is_end(row: Fault, scenario: Scenario) -> bool:
             return row.arg == 0
         case FaultKind.DRAIN:
             return row.arg < 0
+        case FaultKind.PORT_DRAIN:
+            return row.arg == 0
         case FaultKind.RATE:
             return row.arg >= int(scenario.fabric.port_rate_bps[row.port])
         case FaultKind.LINE_ERRORS:

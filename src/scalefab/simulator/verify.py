@@ -6,9 +6,9 @@ from typing import Any
 
 from ..compiled import compiled
 from ..protocol import atomic_values as atomics
-from ..protocol import multipath
 from ..protocol import operations as ops
 from ..protocol.multipath import sprayed_next
+from ..protocol.opcodes import PAGE_BYTES
 from .records import State
 
 
@@ -41,7 +41,7 @@ def same_page(S: State, op: int, index: int) -> bool:
     """Return whether a transaction lies in the page of the one before it, behind which it must be executed."""
     o = S.op[op]
     at = int(o.address) + index * int(o.chunk)
-    return at >> multipath.PAGE_BITS == (at - int(o.chunk)) >> multipath.PAGE_BITS
+    return at // PAGE_BYTES == (at - int(o.chunk)) // PAGE_BYTES
 
 
 @compiled
@@ -52,17 +52,13 @@ def is_marked(S: State, base: int, index: int) -> bool:
 
 @compiled
 def apply_value(S: State, op: int, index: int) -> None:
-    """Let transaction ``index`` of ``op`` read, write or change the value at its address."""
+    """Let transaction ``index`` of an ATOMIC change the value at its address, and keep what it brings back."""
     o = S.op[op]
     v = S.valued[S.value_of[op] - 1]
     c = S.cell[find_cell(S.cell, int(o.dst), int(o.address) + index * int(o.chunk))]
     old = int(c.value)
-    if index == 0:
-        v.returned = old
-    if o.kind == ops.STORE:
-        c.value = v.value
-    elif o.kind == ops.ATOMIC:
-        c.value = atomics.combine_integers(int(v.operation), int(v.element), old, int(v.value), int(v.compare))
+    S.fetched[int(v.first) + index] = old
+    c.value = atomics.combine_integers(int(v.operation), int(v.element), old, int(v.value), int(v.compare))
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Operations whose 8-byte values are followed when memory is verified: what they compute, and what adding up must give."""
+"""Atomics whose values are followed when memory is verified: what they compute."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Atomic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """A row an operation whose values are followed; values are 64 bits as they lie in memory, read as signed.
+    """A row an ATOMIC whose values are followed; values are 64 bits as they lie in memory, read as signed.
 
     Attributes
     ----------
     op
         Numbers of operations, ascending; shape (m,).
     operation, element
-        `AtomicOp` and `ElementType` of ATOMICs; a LOAD reads, a STORE writes; shape (m,).
+        `AtomicOp` and `ElementType`, integers; shape (m,).
     value, compare
-        Operand, or what is stored; what compare-swap compares with; shape (m,).
+        Operand; what compare-swap compares with; shape (m,).
     """
 
     op: I4 = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -55,3 +55,11 @@ def signed(value: int, element: ElementType) -> int:
     bits = 8 * element.size_bytes
     value &= (1 << bits) - 1
     return value - (1 << 64) if value >> 63 else value
+
+
+def size_bytes(element: I1) -> I8:
+    """Return the size of each `ElementType`."""
+    sizes = np.zeros(len(ElementType), np.int64)
+    for one in ElementType:
+        sizes[one] = one.size_bytes
+    return sizes[element]
