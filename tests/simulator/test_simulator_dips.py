@@ -76,6 +76,7 @@ def test_last_bytes_that_something_holds_up_are_looked_at(clean: Result) -> None
         (Fault(3_000_000, 1, FaultKind.DRAIN, -1), []),
         (Fault(3_000_000, 1, FaultKind.LINE_ERRORS, line=LineErrors(0.0, 0.0)), []),
         (Fault(3_000_000, 1, FaultKind.ACK_RESUME), []),
+        (Fault(3_000_000, 1, FaultKind.PORT_DRAIN, 0), []),
         (Fault(0, 1, FaultKind.LOSS_RATE, 1 << 50), []),
     ],
 )
