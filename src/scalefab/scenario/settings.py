@@ -217,11 +217,9 @@ def _note(key: str) -> dict[str, Any]:
     notes, parts = _notes(), key.split(".")
     if key in notes:
         return notes[key]
-    if len(parts) == 4 and parts[1] in KINDS:
-        return notes.get(".".join((*parts[:3], "*")), {})
-    if len(parts) == 3 and parts[1] in KINDS:
-        return notes.get(f"workload[].*.{parts[2]}", {})
-    return {}
+    if parts[0] != "workload[]" or len(parts) < 3 or parts[1] not in KINDS:
+        return {}
+    return notes.get(".".join((*parts[:3], "*"))) or notes.get(".".join(("workload[].*", *parts[2:])), {})
 
 
 def unused_notes() -> tuple[str, ...]:
