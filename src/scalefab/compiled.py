@@ -27,6 +27,13 @@ from llvmlite import ir as _ir
 from numba.core import cgutils as _cgutils
 from numba.core import config as _numba_config
 from numba.core import types as _types
+from numba.core.codegen import JITCodeLibrary as _JITCodeLibrary
+from numba.core.compiler import CompilerBase as _CompilerBase
+from numba.core.compiler import DefaultPassBuilder as _DefaultPassBuilder
+from numba.core.compiler import Flags as _Flags
+from numba.core.compiler import compile_extra as _compile_extra
+from numba.core.typing.templates import make_concrete_template as _make_concrete_template
+from llvmlite.binding import Linkage as _Linkage
 from numba.core.datamodel import models as _models
 from numba.core.imputils import impl_ret_borrowed as _impl_ret_borrowed
 from numba.core.imputils import lower_builtin as _lower_builtin
@@ -113,15 +120,84 @@ def compiled(function: _F) -> _F:
     It takes every integer as 64 bits wide: fields of records are 32 bits here and 64 there, and a version of each function for
     each mix of them made 340 out of some 130 (56 s of compiling).
     """
-    dispatcher = numba.njit(nogil=True)(function)
+    dispatcher = numba.njit(nogil=True, pipeline_class=_Pipeline)(function)
     if jit_enabled():
-        template = dispatcher.get_call_template
+        parts: dict[Any, Any] = {}
 
-        def widened(args: Any, kws: Any) -> Any:
-            return template(tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+        def call_template(args: Any, kws: Any) -> Any:
+            pysig, args = dispatcher.fold_argument_types(tuple(map(_widened, args)), {k: _widened(v) for k, v in kws.items()})
+            if args not in parts:
+                parts[args] = _compile_part(dispatcher, args)
+            name = function.__name__
+            return _make_concrete_template(f"Part({name})", key=name, signatures=[parts[args].signature]), pysig, args, {}
 
-        dispatcher.get_call_template = widened
+        def overload(args: Any) -> Any:
+            return parts[tuple(args)].fndesc
+
+        dispatcher.get_call_template = call_template
+        dispatcher.get_overload = overload
     return dispatcher
+
+
+class _Part(_JITCodeLibrary):
+    """A function that only others call: neither optimised nor made machine code by itself, but in what it is linked into."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+
+class _Whole(_JITCodeLibrary):
+    """A function that Python calls, with all its parts: linked once, as functions of its own, and optimised together."""
+
+    def finalize(self) -> None:
+        order: list[Any] = []
+        seen = set()
+
+        def reach(library: Any) -> None:
+            for other in library._linking_libraries:
+                if other not in seen:
+                    seen.add(other)
+                    reach(other)
+                    order.append(other)
+
+        reach(self)
+        mine: list[str] = []
+        for part in order:
+            if isinstance(part, _Part):
+                mine += [f.name for f in part._final_module.functions if not f.is_declaration and f.linkage == _Linkage.external]
+                self._final_module.link_in(part._final_module, preserve=True)
+        self._linking_libraries = [library for library in order if not isinstance(library, _Part)]
+        for name in mine:
+            self._final_module.get_function(name).linkage = "internal"
+        super().finalize()
+
+
+class _Pipeline(_CompilerBase):
+    """Numba's own passes, with another library."""
+
+    def define_pipelines(self) -> Any:
+        if self.state.library is None:
+            self.state.library = _Whole(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library.enable_object_caching()
+        return [_DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+def _compile_part(dispatcher: Any, args: Any) -> Any:
+    """Compile a function for calls from compiled functions."""
+    flags = _Flags()
+    dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
+    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    typing, target = dispatcher.targetdescr.typing_context, dispatcher.targetdescr.target_context
+    library = _Part(target.codegen(), dispatcher.py_func.__qualname__)
+    result = _compile_extra(
+        typing, target, dispatcher.py_func, args=args, return_type=None, flags=flags, locals={}, library=library,
+        pipeline_class=_Pipeline,
+    )
+    target.insert_user_function(result.fndesc, result.fndesc, [library])
+    return result
 
 
 def _widened(kind: Any) -> Any:
@@ -146,7 +222,7 @@ def compiled_entry(function: _F) -> _F:
     previous = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(folder)
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, pipeline_class=_Pipeline)(function)
     finally:
         _numba_config.CACHE_DIR = previous
 
