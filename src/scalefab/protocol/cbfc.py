@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 
 COUNTER_BITS = 20
 UPDATE_BITS = 15
@@ -68,19 +68,19 @@ def used(t: Any, bits: int) -> int:
     return (t.consumed - t.freed) & ((1 << bits) - 1)
 
 
-@compiled
+@inlined
 def may_send(t: Any, n: int, bits: int) -> bool:
     """Return whether a packet of n credits may go."""
     return used(t, bits) + n <= t.limit
 
 
-@compiled
+@inlined
 def on_send(t: Any, n: int, bits: int) -> None:
     """Charge a packet (once: a link-layer replay is not charged again)."""
     t.consumed = (t.consumed + n) & ((1 << bits) - 1)
 
 
-@compiled
+@inlined
 def on_update(t: Any, low_bits: int, bits: int, update_bits: int) -> int:
     """Take one VC's half of a CF_UPDATE. Return the credits that came back, -1 for a CF_ERROR."""
     d = (low_bits - t.freed) & ((1 << update_bits) - 1)
@@ -106,19 +106,19 @@ def on_receive(r: Any, n: int, bits: int) -> None:
         r.peak = h
 
 
-@compiled
+@inlined
 def on_free(r: Any, n: int, bits: int) -> None:
     """Count a packet that has left the buffer."""
     r.freed = (r.freed + n) & ((1 << bits) - 1)
 
 
-@compiled
+@inlined
 def unreported(r: Any, bits: int) -> int:
     """Return the freed credits that no CF_UPDATE has told yet."""
     return (r.freed - r.reported) & ((1 << bits) - 1)
 
 
-@compiled
+@inlined
 def on_report(r: Any, update_bits: int) -> int:
     """Put the VC into a CF_UPDATE: return the low bits to send."""
     r.reported = r.freed

@@ -60,7 +60,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from .limits import FrameAction
 
 SEQUENCE_BITS = 20
@@ -230,7 +230,7 @@ def on_init_echo(t: Any, seq: int, init_data: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def may_send(t: Any, size_bytes: int, bits: int) -> bool:
     """Return whether a new eligible frame may go: ADVANCE and within both limits."""
     return t.state == TX_ADVANCE and outstanding(t, bits) + 1 <= t.frames_max and t.bytes_out + size_bytes <= t.bytes_max
@@ -247,7 +247,7 @@ def on_new_frame(t: Any, size_bytes: int, init_action: int, flush_action: int, b
     return NEW_SEND if may_send(t, size_bytes, bits) else NEW_WAIT
 
 
-@compiled
+@inlined
 def on_send(t: Any, size_bytes: int, bits: int, now_ps: int) -> int:
     """Give a new frame its sequence number; the driver keeps a copy."""
     seq = t.next_seq

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 
 QUANTUM_BITS = 512  # pub: IEEE 802.3 Annex 31B
 QUANTA_MAX = 65_535
@@ -88,7 +88,7 @@ def on_packet(r: Any, size_bytes: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def on_free(r: Any, size_bytes: int) -> None:
     """Let a packet leave the buffer."""
     r.occupancy_bytes -= size_bytes
@@ -138,7 +138,7 @@ def on_pause(t: Any, quanta: int, rate_bps: int, now_ps: int) -> None:
         t.resumes += 1
 
 
-@compiled
+@inlined
 def may_send(t: Any, now_ps: int) -> bool:
     """Return whether a new packet of the VC may go."""
     return now_ps >= t.until_ps

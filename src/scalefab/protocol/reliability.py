@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 
 PSN_BITS = 16
 WINDOW_FRAMES = 1024  # own: 2 us at 320 Mpps
@@ -102,13 +102,13 @@ def in_flight(s: Any, bits: int) -> int:
     return (s.next_psn - s.una_psn) & ((1 << bits) - 1)
 
 
-@compiled
+@inlined
 def may_send(s: Any, bits: int) -> bool:
     """Return whether the window has room for one more frame."""
     return in_flight(s, bits) < s.window
 
 
-@compiled
+@inlined
 def on_send(s: Any, bits: int) -> int:
     """Take the next PSN."""
     psn = s.next_psn
@@ -128,7 +128,7 @@ def on_ack(s: Any, ack_psn: int, bits: int) -> int:
     return freed
 
 
-@compiled
+@inlined
 def on_data(s: Any, psn: int, bits: int, now_ps: int) -> int:
     """Judge a DATA frame at the receiver: `OnData`."""
     mask = (1 << bits) - 1

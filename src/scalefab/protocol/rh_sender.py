@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from . import reliability as rh
 
 RTO_PS = 25_600_000
@@ -106,7 +106,7 @@ def timer_due_ps(s: Any, r: Any, bits: int) -> int:
     return s.timer_ps + rto_ps(r)
 
 
-@compiled
+@inlined
 def may_send(s: Any, r: Any, bits: int) -> bool:
     """Return whether a new frame may go: open, room in the window, and no resend that goes first."""
     if s.state != rh.SPACE_OPEN or (s.trouble != 0 and r.resending != 0):

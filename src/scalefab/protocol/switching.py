@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from . import tiers
 
 # what is attached elsewhere goes over the uplink, and from the spine the link, that `tiers` says
@@ -51,7 +51,7 @@ def lowest_bit(word: int) -> int:
     return n
 
 
-@compiled
+@inlined
 def next_input(bits: Any, row: int, words: int, last: int) -> int:
     """Return the first waiting input after ``last``, cyclically, of a row of ``words`` bitmap words; -1 when none waits."""
     start = int(last) + 1
@@ -91,7 +91,7 @@ def mark_empty(bits: Any, row: int, index: int) -> None:
     bits[row, i >> 5] &= _WORD_MASK ^ (1 << (i & 31))
 
 
-@compiled
+@inlined
 def byte_turn(deficits: Any, row: int, turn: int, ready: int, quantum_bytes: int, vcs: int = 4) -> int:
     """Round robin by bytes among all VCs but 3, which goes strictly first (surplus: an overdrawn turn is paid in the next).
 

@@ -6,7 +6,7 @@ sorted insert from the head was quadratic there. Events beyond one lap (16.8 us)
 
 from __future__ import annotations
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from .records import State
 
 BUCKET_BITS = 15
@@ -15,7 +15,7 @@ _MASK = BUCKETS - 1
 WIDTH_BITS = 9  # 512 ps
 
 
-@compiled
+@inlined
 def push(S: State, t_ps: int, kind: int, a: int, b: int) -> None:
     """Schedule an event at ``t_ps`` >= now."""
     k = S.kernel[0]
@@ -60,7 +60,7 @@ def push(S: State, t_ps: int, kind: int, a: int, b: int) -> None:
         S.event[p].next = i
 
 
-@compiled
+@inlined
 def first(S: State) -> int:
     """Return the index of the earliest event; the queue must not be empty."""
     k = S.kernel[0]

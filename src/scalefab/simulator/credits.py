@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS, UPDATE_BITS
 from ..protocol.limits import CF_SPACING_LEAST_BYTES
@@ -19,7 +19,7 @@ _MANY = 8  # refreshes missed before the idle time is reckoned at once ...
 _STEPS = 64  # ... in so many steps
 
 
-@compiled
+@inlined
 def may_charge(S: State, a: int, vc: int, credits: int) -> bool:
     """Return whether port ``a`` has the credits for a frame of ``vc``; best effort needs none."""
     if S.kernel[0].mixed == 0:
@@ -49,7 +49,7 @@ def take_update(S: State, p: int, vc: int, low_bits: int) -> None:
         cbfc.on_update_port(S.sender[p, vc], S.sender[p, S.kernel[0].vcs], low_bits, COUNTER_BITS, UPDATE_BITS)
 
 
-@compiled
+@inlined
 def take_updates(S: State, p: int, now_ps: int) -> None:
     """Apply the CF_UPDATEs that have arrived at port ``p``."""
     k = S.kernel[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import faults
 from ..protocol.operations import ORDERED_SET_BYTES, WIRE_EXTRA_BYTES
 from .ports import add_load, line_ps
@@ -12,7 +12,7 @@ from .recorder import gap_free_ps, record_hop
 from .records import CC, DATA, NEVER_PS, State
 
 
-@compiled
+@inlined
 def occupy(S: State, a: int, f: Any, start_ps: int) -> None:
     """Put a frame on the line of port ``a`` at ``start_ps``: line time and statistics."""
     port = S.port[a]
@@ -33,7 +33,7 @@ def occupy(S: State, a: int, f: Any, start_ps: int) -> None:
         record_hop(S, a, f, start_ps, gap_free_ps(port.free_ps, port.num, port.den))
 
 
-@compiled
+@inlined
 def put_set(S: State, q: int, leave_ps: int) -> int:
     """Put an ordered set on the line of port ``q`` at ``leave_ps``; return when it arrives, `NEVER_PS` = it is lost."""
     port = S.port[q]

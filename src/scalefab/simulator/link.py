@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import cbfc, faults, llr
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.llr import SEQUENCE_BITS
@@ -38,7 +38,7 @@ def is_eligible(S: State, a: int, vc: int) -> bool:
     return k.llr == 1 and (k.mixed == 0 or (S.link[a].eligible >> vc) & 1 == 1)
 
 
-@compiled
+@inlined
 def may_transmit(S: State, a: int, size_bytes: int, vc: int) -> bool:
     """Return whether LLR lets port ``a`` send a new frame of this size and VC (or drop it at once)."""
     k = S.kernel[0]
@@ -112,7 +112,7 @@ def line_quality(S: State, a: int, size_bytes: int, arrive_ps: int, fate: int) -
     return llr.BAD if bad else fate
 
 
-@compiled
+@inlined
 def accept(S: State, a: int, i: int, arrive_ps: int, start_ps: int) -> None:
     """The link layer at the far end of port ``a`` passes frame ``i`` on."""
     f = S.frame[i]
@@ -168,7 +168,7 @@ def is_poisoned(S: State, c: Any) -> bool:
     return c.frame == _POISONED_COPY or (c.frame >= 0 and S.frame[c.frame].poisoned == 1)
 
 
-@compiled
+@inlined
 def arrive(S: State, a: int, c: Any, seq: int, fate: int, start_ps: int) -> None:
     """Decide what becomes of the copy that is on the line of port ``a`` since ``start_ps``, and let the receiver judge it."""
     port = S.port[a]
@@ -263,7 +263,7 @@ def on_llr_timer(S: State, a: int, now_ps: int) -> None:
         watch(S, a, due_ps if due_ps > now_ps else now_ps + t.timer_limit_ps)
 
 
-@compiled
+@inlined
 def begin_look(S: State, a: int, now_ps: int) -> int:
     """Begin a look of port ``a`` at its work: return when a frame could start, -1 = not now.
 
@@ -284,7 +284,7 @@ def begin_look(S: State, a: int, now_ps: int) -> int:
     return start_ps
 
 
-@compiled
+@inlined
 def goes_first(S: State, a: int, start_ps: int) -> bool:
     """Send what goes before new frames at port ``a``, PAUSE, copies of a replay and CC_UPDATEs, and return True if there was one.
 
@@ -312,7 +312,7 @@ def is_first(S: State, a: int, start_ps: int) -> bool:
     return port.cc_due != 0 and cc_goes(S, a, start_ps)
 
 
-@compiled
+@inlined
 def await_nack(S: State, a: int) -> None:
     """Make sure that port ``a`` looks when a NACK comes or is due."""
     port = S.port[a]

@@ -7,7 +7,7 @@ blocked, or that a NACK is coming to, is woken by an event. Of several that are 
 
 from __future__ import annotations
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol.cbfc import UPDATE_BITS
 from ..protocol.operations import ORDERED_SET_BYTES
 from .credits import count_freed, is_told, refresh, send_update, take_updates
@@ -17,7 +17,7 @@ from .records import NEVER_PS, ON_CREDIT, ON_LLR, State
 from .retry import ack_due_ps, nack_due_ps, send_ack_set, send_echo, send_init, take_acks
 
 
-@compiled
+@inlined
 def flush_update(S: State, q: int, now_ps: int) -> None:
     """Bring port ``q`` up to date: buffers that frames have left by now, then the ordered sets that went by now."""
     port = S.port[q]
@@ -78,7 +78,7 @@ def handshake_due_ps(S: State, q: int) -> int:
     return due_ps
 
 
-@compiled
+@inlined
 def settle(S: State, p: int, now_ps: int) -> None:
     """Bring credits and acknowledged copies of port ``p`` up to date."""
     flush_update(S, S.port[p].peer, now_ps)
@@ -144,7 +144,7 @@ def sleep(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
             kick(S, a, t_ps if t_ps > now_ps else now_ps + 1)
 
 
-@compiled
+@inlined
 def free_buffer(S: State, q: int, vc: int, credits: int, now_ps: int) -> None:
     """A packet leaves the receive buffer of port ``q`` now: its credits are due to go back."""
     if S.kernel[0].pfc:
@@ -155,7 +155,7 @@ def free_buffer(S: State, q: int, vc: int, credits: int, now_ps: int) -> None:
     wake_sender(S, q)
 
 
-@compiled
+@inlined
 def wake_sender(S: State, q: int) -> None:
     """If the sender into port ``q``'s buffer is blocked, let it look when the next CF_UPDATE reaches it."""
     p = S.port[q].peer
@@ -165,7 +165,7 @@ def wake_sender(S: State, q: int) -> None:
             kick(S, p, t_ps if t_ps > S.kernel[0].now_ps else S.kernel[0].now_ps)
 
 
-@compiled
+@inlined
 def hold_buffer(S: State, a: int, q: int, vc: int, credits: int, until_ps: int) -> None:
     """The frame that output ``a`` puts on its line holds room in the buffer of port ``q`` until ``until_ps``.
 

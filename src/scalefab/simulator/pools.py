@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from .records import CC, State
 
 
-@compiled
+@inlined
 def new_frame(S: State, s: int, kind: int, start_ps: int) -> int:
     """Take a frame from the pool."""
     k = S.kernel[0]
@@ -44,7 +44,7 @@ def new_frame(S: State, s: int, kind: int, start_ps: int) -> int:
     return i
 
 
-@compiled
+@inlined
 def release_frame(S: State, i: int) -> None:
     """Return a frame and its runs to their pools."""
     k = S.kernel[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from .calendar import push
 from .records import EGRESS, NEVER_PS, NOT_BLOCKED, ON_CREDIT, ON_LLR, ON_WINDOW, SLOT, State
 
@@ -17,7 +17,7 @@ def line_ps(p: Any, size_bytes: int) -> int:
     return (size_bytes * p.num + p.den - 1) // p.den
 
 
-@compiled
+@inlined
 def kick(S: State, a: int, t_ps: int) -> None:
     """Make sure that port ``a`` looks at its work at ``t_ps`` or before."""
     p = S.port[a]
@@ -78,7 +78,7 @@ def window_mark(p: Any, t_ps: int) -> int:
     return mark
 
 
-@compiled
+@inlined
 def add_load(S: State, a: int, t_ps: int, wire_bytes: int) -> None:
     """Count wire bytes of a port in their time bin; when time outgrows the bins, neighbours are merged."""
     k = S.kernel[0]

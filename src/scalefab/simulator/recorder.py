@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import cbfc
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.multipath import sprayed_next
@@ -24,7 +24,7 @@ def mix(x: int) -> int:
     return x ^ (x >> 16)
 
 
-@compiled
+@inlined
 def record_sample(S: State, f: Any, executed_ps: int) -> None:
     """Keep a delivered data frame if the seed chooses it."""
     k = S.kernel[0]

@@ -6,7 +6,7 @@ receiver's space when it leaves. Its INIT_ECHO is due when it has arrived.
 
 from __future__ import annotations
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import faults, llr
 from ..protocol.llr import INIT_INTERVAL_PS, SEQUENCE_BITS
 from .calendar import push
@@ -19,7 +19,7 @@ _MASK = (1 << SEQUENCE_BITS) - 1
 _INIT_STREAM = 1 << 60  # numbers of a direction's substream that no frame reaches
 
 
-@compiled
+@inlined
 def ack_due_ps(S: State, q: int) -> int:
     """Return when port ``q`` owes its peer an ACK (the first copy untold has arrived, spacing kept), `NEVER_PS` = owes none."""
     port = S.port[q]
@@ -35,7 +35,7 @@ def ack_due_ps(S: State, q: int) -> int:
     return due_ps if due_ps > earliest_ps else earliest_ps
 
 
-@compiled
+@inlined
 def nack_due_ps(S: State, q: int) -> int:
     """Return when port ``q`` owes its peer a NACK, `NEVER_PS` = owes none."""
     due_ps = S.port[q].nack_due_ps
@@ -80,7 +80,7 @@ def send_ack_set(S: State, q: int, leave_ps: int, nack: int) -> None:
         kick(S, p, arrive_ps)
 
 
-@compiled
+@inlined
 def take_acks(S: State, p: int, now_ps: int) -> None:
     """Apply the ACKs and NACKs that have arrived at port ``p``."""
     k = S.kernel[0]
@@ -94,7 +94,7 @@ def take_acks(S: State, p: int, now_ps: int) -> None:
         port.ack_count -= 1
 
 
-@compiled
+@inlined
 def take_ack_set(S: State, p: int, seq: int, nack: int, t_ps: int) -> None:
     """The sender of port ``p`` takes an ACK or NACK that has come at ``t_ps``."""
     k = S.kernel[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import cbfc, rh_sender, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
@@ -62,7 +62,7 @@ def take_pending(S: State, a: int, now_ps: int) -> None:
     port.pending_head = i
 
 
-@compiled
+@inlined
 def next_session(S: State, a: int, vc: int) -> int:
     """Return the session at the head of a VC's ring that may send, -1 for none. Full windows are parked, empty sessions leave."""
     k = S.kernel[0]
@@ -84,7 +84,7 @@ def next_session(S: State, a: int, vc: int) -> int:
             flow.place = NOWHERE
 
 
-@compiled
+@inlined
 def has_work(S: State, flow: Any) -> bool:
     """Return whether a session has something to send; shares whose common cursor others have exhausted are dropped."""
     if flow.reply_head >= 0:
@@ -170,7 +170,7 @@ def line_vc(k: Any, vc: int) -> int:
     return ops.VC_REQUEST if k.one_vc else vc
 
 
-@compiled
+@inlined
 def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) -> None:
     """Send the next frame of session ``s``."""
     k = S.kernel[0]
@@ -253,7 +253,7 @@ def next_size(S: State, s: int) -> int:
     return ops.frame_bytes(compose(S, s, -1))
 
 
-@compiled
+@inlined
 def on_slot(S: State, a: int, now_ps: int) -> None:
     """Endpoint port ``a`` looks at its work."""
     k = S.kernel[0]

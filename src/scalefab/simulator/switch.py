@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import switching
 from ..protocol.operations import VC_CONTROL, WIRE_EXTRA_BYTES
 from .calendar import push
@@ -17,7 +17,7 @@ NOTHING, NO_CREDIT, HELD = -1, -2, -3
 """Why no input of a VC sends: none waits, credits are missing, LLR holds the frame."""
 
 
-@compiled
+@inlined
 def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
     """Move the frames that may leave by now into the VOQs of output ``a``: the arbiter sees no frame that has not come."""
     port = S.port[a]
@@ -42,7 +42,7 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
     port.transit_head = i
 
 
-@compiled
+@inlined
 def candidate(S: State, a: int, row: int, vc: int) -> int:
     """Return the input whose frame VC ``vc`` of output ``a`` sends next, or `NOTHING`, `NO_CREDIT`, `HELD`.
 
@@ -64,7 +64,7 @@ def candidate(S: State, a: int, row: int, vc: int) -> int:
     return j if may_transmit(S, a, f.size_bytes, vc) else HELD
 
 
-@compiled
+@inlined
 def on_egress(S: State, a: int, now_ps: int) -> None:
     """Output ``a`` looks at its work."""
     port = S.port[a]
@@ -114,7 +114,7 @@ def wait_to_send(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
         kick(S, a, S.frame[port.transit_head].stage_ps)
 
 
-@compiled
+@inlined
 def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     """Send the head of a VOQ."""
     port = S.port[a]

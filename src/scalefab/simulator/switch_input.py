@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import inlined
 from ..protocol import switching
 from ..protocol.operations import PREAMBLE_BYTES
 from .calendar import push
@@ -14,7 +14,7 @@ from .rawend import enter_switch
 from .records import CREDIT_FIELD_BITS, DELIVER, FREE, RAW, State
 
 
-@compiled
+@inlined
 def output_port(S: State, at: int, f: Any) -> int:
     """Look up: the port attached to the destination's port of the frame's path, or the way there over a spine."""
     if f.kind == RAW:  # testers have one port each
@@ -32,7 +32,7 @@ def output_port(S: State, at: int, f: Any) -> int:
     return node.first_port + leaf.leaf * node.down_links + link
 
 
-@compiled
+@inlined
 def forward(S: State, a: int, i: int, start_ps: int) -> None:
     """Frame ``i`` starts to leave port ``a`` at ``start_ps``: bring it into the next switch's output, or to its endpoint."""
     f = S.frame[i]
@@ -60,7 +60,7 @@ def forward(S: State, a: int, i: int, start_ps: int) -> None:
     kick(S, out, f.stage_ps if f.stage_ps > o.free_ps else o.free_ps)
 
 
-@compiled
+@inlined
 def insert(S: State, out: int, i: int) -> None:
     """Add a frame to the output's list of frames that come, by time: at the tail nearly always."""
     o = S.port[out]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol import rh_receiver
@@ -49,7 +49,7 @@ def owe_ack(S: State, s: int, now_ps: int) -> None:
     kick(S, a, flow.control_ps if flow.control_ps > port.free_ps else port.free_ps)
 
 
-@compiled
+@inlined
 def note_unacked(S: State, s: int, now_ps: int) -> None:
     """After an accepted frame: an ACK alone if enough frames wait for one, else make sure that a deadline is set."""
     k = S.kernel[0]
@@ -214,7 +214,7 @@ def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
     return node.mem_free_ps if node.mem_free_ps > t_ps else t_ps
 
 
-@compiled
+@inlined
 def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, stride: int, visible_ps: int) -> None:
     """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
     o = S.op[op]
@@ -251,7 +251,7 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
         finish(S, op, o.executed_ps)
 
 
-@compiled
+@inlined
 def memory_bytes(S: State, f: Any) -> int:
     """Return the bytes of target memory that a data frame touches: answers that go to registers touch none."""
     kind = S.op[f.op].kind
@@ -280,7 +280,7 @@ def run_bytes(S: State, op: int, first: int, count: int) -> int:
     return size if size < left else left
 
 
-@compiled
+@inlined
 def judge(S: State, s: int, psn: int, now_ps: int) -> int:
     """Let RH's receiver judge a DATA frame: `rh_receiver.Taken`."""
     if S.kernel[0].rh == 0:
@@ -291,7 +291,7 @@ def judge(S: State, s: int, psn: int, now_ps: int) -> int:
     return verdict
 
 
-@compiled
+@inlined
 def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     """Frame ``i`` has passed the receive latency of the endpoint of port ``a``."""
     k = S.kernel[0]
@@ -343,7 +343,7 @@ def on_take(S: State, a: int, now_ps: int) -> None:
         wake_held(S, a, now_ps)
 
 
-@compiled
+@inlined
 def take(S: State, a: int, i: int, now_ps: int) -> None:
     """Execute frame ``i``, which RH has accepted at port ``a`` and whose responses have room."""
     k = S.kernel[0]
@@ -381,7 +381,7 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
     release_frame(S, i)
 
 
-@compiled
+@inlined
 def account(S: State, f: Any, taken_ps: int, begin_ps: int, visible_ps: int) -> None:
     """Add an executed frame's times to the stages; what no other stage explains is serialisation."""
     node_src = S.node[f.src]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..protocol import atomic_values as atomics
 from ..protocol import operations as ops
 from ..protocol.multipath import sprayed_next
@@ -76,7 +76,7 @@ def find_cell(cell: Any, dst: int, address: int) -> int:
     return i
 
 
-@compiled
+@inlined
 def add_executed(S: State, t_ps: int, size_bytes: int) -> None:
     """Count data bytes in the time bin in which they are visible; when time outgrows the bins, neighbours are merged."""
     k = S.kernel[0]
