@@ -187,6 +187,8 @@ def arrive(S: State, a: int, c: Any, seq: int, fate: int, start_ps: int) -> None
     verdict = llr.on_frame(rx, seq, quality, SEQUENCE_BITS)
     q = S.port[port.peer]
     if verdict != llr.DROP:
+        if port.copy_told == port.copy_accepted:
+            port.untold_ps = c.arrive_ps
         port.copy_accepted += 1
         i = c.frame
         c.frame = _POISONED_COPY if quality == llr.POISONED else _GIVEN_UP

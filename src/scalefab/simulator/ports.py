@@ -82,7 +82,7 @@ def window_mark(p: Any, t_ps: int) -> int:
 def add_load(S: State, a: int, t_ps: int, wire_bytes: int) -> None:
     """Count wire bytes of a port in their time bin; when time outgrows the bins, neighbours are merged."""
     k = S.kernel[0]
-    index = t_ps // k.bin_ps
+    index = t_ps >> k.bin_bits
     while index >= k.bins:
         half = k.bins // 2
         for port in range(S.load.shape[0]):
@@ -90,6 +90,6 @@ def add_load(S: State, a: int, t_ps: int, wire_bytes: int) -> None:
                 S.load[port, i] = S.load[port, 2 * i] + S.load[port, 2 * i + 1]
             for i in range(half, k.bins):
                 S.load[port, i] = 0
-        k.bin_ps *= 2
-        index = t_ps // k.bin_ps
+        k.bin_bits += 1
+        index = t_ps >> k.bin_bits
     S.load[a, index] += wire_bytes

@@ -141,6 +141,7 @@ PORT = np.dtype(
         # LLR, sending end: copies are numbered from 0; those una .. next - 1 are kept
         ("copy_una", _i8),
         ("copy_told", _i8),  # acknowledged by ordered sets that have left the receiver
+        ("untold_ps", _i8),  # when the first one arrived that is accepted and not told, `NEVER_PS` = there is none
         ("copy_accepted", _i8),  # accepted by the receiver
         ("copy_next", _i8),
         ("ack_head", _i4),  # ring of ACKs and NACKs on their way here
@@ -459,7 +460,7 @@ KERNEL = np.dtype(
         ("quantum_bytes", _i4),
         ("bins", _i4),
         ("ack_delay_ps", _i8),
-        ("bin_ps", _i8),
+        ("bin_bits", _i8),  # bins of load are 2^bin_bits ps long: a shift, where a division is 10 cycles in 6 places a frame
         # event queue
         ("now_ps", _i8),
         ("bucket", _i8),
@@ -519,7 +520,7 @@ KERNEL = np.dtype(
         ("verify", _i8),  # 1 = executed segments are marked
         ("twice", _i8),  # segments executed again
         ("outside", _i8),  # executions of segments that an operation does not have
-        ("executed_bin_ps", _i8),
+        ("executed_bits", _i8),  # and those of executed data
         # where paths change, cold
         ("load", _i4),  # 1 = switches tell of degraded or congested ports too
         ("queues", _i4),  # 1 = switches count the bytes that wait at their outputs
@@ -595,6 +596,7 @@ class State(NamedTuple):
     ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]
     twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
+    owed: Any  # int8[sessions]: 0 = no ACK is owed; a small table, where a session is a cache miss: 3 in each frame
     share: Any  # SHARE[shares]
     op: Any  # OPERATION[n]
     op_status: Any  # int8[n]: how operations ended without success (`failures`), 0, [1] where no path changes

@@ -24,9 +24,7 @@ def ack_due_ps(S: State, q: int) -> int:
     """Return when port ``q`` owes its peer an ACK (the first copy untold has arrived, spacing kept), `NEVER_PS` = owes none."""
     port = S.port[q]
     sender = S.port[port.peer]
-    due_ps = NEVER_PS
-    if sender.copy_told < sender.copy_accepted:
-        due_ps = S.copy[port.peer, sender.copy_told & (S.kernel[0].copies - 1)].arrive_ps
+    due_ps = sender.untold_ps
     if port.reack_due_ps >= 0 and port.reack_due_ps < due_ps:
         due_ps = port.reack_due_ps
     if due_ps == NEVER_PS or (S.kernel[0].careful and S.link[q].ack_mode == ACKS_PAUSED):
@@ -53,6 +51,9 @@ def send_ack_set(S: State, q: int, leave_ps: int, nack: int) -> None:
     sender = S.port[p]
     while sender.copy_told < sender.copy_accepted and S.copy[p, sender.copy_told & (k.copies - 1)].arrive_ps <= leave_ps:
         sender.copy_told += 1
+    sender.untold_ps = NEVER_PS
+    if sender.copy_told < sender.copy_accepted:
+        sender.untold_ps = S.copy[p, sender.copy_told & (k.copies - 1)].arrive_ps
     rx = S.llr_rx[p]
     seq = (rx.expected - 1 - (sender.copy_accepted - sender.copy_told)) & _MASK
     if k.careful and S.link[q].ack_mode == ACKS_FROZEN:
@@ -196,6 +197,7 @@ def send_init(S: State, a: int, leave_ps: int) -> None:
     llr.on_init(S.llr_rx[a], t.first_seq, t.init_data)
     port.copy_accepted = port.copy_next
     port.copy_told = port.copy_next
+    port.untold_ps = NEVER_PS
     S.port[port.peer].nack_due_ps = -1
     S.port[port.peer].reack_due_ps = -1
     push(S, arrive_ps, HANDSHAKE, port.peer, -1)

@@ -322,6 +322,7 @@ def make_ports(fabric: Fabric) -> Any:
         port[name] = -1
     port.pending_head = port.pending_tail = -1
     port.cf_last_ps = port.ack_last_ps = -(1 << 40)
+    port.untold_ps = rec.NEVER_PS
     return port
 
 
@@ -475,7 +476,7 @@ def make_state(
     k.load, k.queues = int(slower or queues), int(queues)
     made.arrays["link"].full_num, made.arrays["link"].full_den = fabric.port_ps_num, fabric.port_ps_den
     k.paths, k.path_count, k.share_top = int(changing), fabric.paths, len(shares.op)
-    k.ack_delay_ps, k.bin_ps = options.ack_delay_ps, max(1, -(-horizon_ps // (LOAD_BINS // 2)))
+    k.ack_delay_ps, k.bin_bits = options.ack_delay_ps, max(0, (horizon_ps // (LOAD_BINS // 2)).bit_length() - 1)
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
     k.dormant = dormant
@@ -485,7 +486,7 @@ def make_state(
     k.sample_salt = options.seed * 0x9E3779B1 % (1 << 31)
     k.trace_room = options.capture_frames
     k.completion_ps = 0
-    k.executed_bin_ps = k.bin_ps
+    k.executed_bits = k.bin_bits
     verified = options.verify is Verify.MEMORY
     k.verify = int(verified)
     bases = segment_bases(units) if verified else np.zeros(1, np.int64)
@@ -526,6 +527,7 @@ def make_state(
         ctl=zeros(spaces * len(Control) if lossy else 1, rec.CTL),
         flow=flow,
         twin=sessions.twin,
+        owed=np.zeros(max(1, len(session)), np.int8),
         share=share,
         op=op,
         op_status=np.zeros(max(1, len(op)) if changing else 1, np.int8),

@@ -159,6 +159,7 @@ def send_ack(S: State, a: int, s: int, start_ps: int) -> None:
     f.psn = 0
     f.ack_session = s
     f.ack_psn = rh.on_ack_sent(session, PSN_BITS)
+    S.owed[s] = 0
     k.ack_frames += 1
     record_frame(S, f)
     transmit(S, a, i, start_ps)
@@ -217,7 +218,8 @@ def ride_along(S: State, s: int, f: Any) -> None:
     """Let an ACK that is due to the destination on this path, of any VC, ride on DATA frame ``f``."""
     for other in range(3):
         t = S.twin[s, other]
-        if t >= 0 and S.session[t].unacked > 0:
+        if t >= 0 and S.owed[t] and S.session[t].unacked > 0:
+            S.owed[t] = 0
             f.ack_session = t
             f.ack_psn = rh.on_ack_sent(S.session[t], PSN_BITS)
             return

@@ -54,6 +54,7 @@ def note_unacked(S: State, s: int, now_ps: int) -> None:
     """After an accepted frame: an ACK alone if enough frames wait for one, else make sure that a deadline is set."""
     k = S.kernel[0]
     session = S.session[s]
+    S.owed[s] = 1
     if session.unacked >= k.ack_every:
         owe_ack(S, s, now_ps)
         return

@@ -81,13 +81,13 @@ def add_executed(S: State, t_ps: int, size_bytes: int) -> None:
     """Count data bytes in the time bin in which they are visible; when time outgrows the bins, neighbours are merged."""
     k = S.kernel[0]
     bins = S.executed_bins
-    index = t_ps // k.executed_bin_ps
+    index = t_ps >> k.executed_bits
     while index >= len(bins):
         half = len(bins) // 2
         for i in range(half):
             bins[i] = bins[2 * i] + bins[2 * i + 1]
         for i in range(half, len(bins)):
             bins[i] = 0
-        k.executed_bin_ps *= 2
-        index = t_ps // k.executed_bin_ps
+        k.executed_bits += 1
+        index = t_ps >> k.executed_bits
     bins[index] += size_bytes
