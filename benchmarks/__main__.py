@@ -15,10 +15,10 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import fec, fidelity
+from . import fec, fidelity, scale
 from .cases import CASES, Case, Check
 
-OTHERS = {module.CASE: module for module in (fec, fidelity)}
+OTHERS = {module.CASE: module for module in (fec, fidelity, scale)}
 KNOWN = (*CASES, *OTHERS)
 
 LONG_S = 4.0
@@ -39,9 +39,11 @@ def _run(case: Case, frame_max: int, repeat: int) -> tuple[dict[str, Any], tuple
     from scalefab import __version__
     from scalefab.report.record import flat_object
     from scalefab.scenario import parse_scenario
+    from scalefab.simulator.machine import return_freed_memory
     from scalefab.simulator.run import simulate
     from scalefab.simulator.verdict import judge
 
+    return_freed_memory()
     scenario = parse_scenario(case.text(frame_max), f"{case.id}.yaml")
     # Rows about single frames are nobody's here, and memory is one of the figures.
     scenario = replace(scenario, options=replace(scenario.options, sample_frames=0, capture_frames=0))

@@ -56,7 +56,7 @@ class Space:
     def __post_init__(self) -> None:
         first = self.start % (1 << self.width.bits)
         self.tx.next_psn = self.tx.una_psn = self.rx.expected = self.retry.fenced_psn = first
-        self.tx.window, self.retry.srtt_ps = self.width.window, rh_sender.SRTT_FIRST_PS
+        self.tx.window, self.tx.srtt_ps = self.width.window, rh_sender.SRTT_FIRST_PS
 
 
 class End:

@@ -96,7 +96,7 @@ def _end_to_end(loss: float, answer_loss: float, frames: int, one_way: int) -> f
     s: Any = np.zeros(1, reliable.SESSION).view(np.recarray)[0]
     r: Any = np.zeros(1, rh_sender.RETRY).view(np.recarray)[0]
     q: Any = np.zeros(1, rh_receiver.REPAIR).view(np.recarray)[0]
-    s.window, r.srtt_ps = reliable.WINDOW_FRAMES, rh_sender.SRTT_FIRST_PS
+    s.window, s.srtt_ps = reliable.WINDOW_FRAMES, rh_sender.SRTT_FIRST_PS
     bits = reliable.PSN_BITS
     there: list[tuple[int, int]] = []
     back: list[tuple[int, bool, int]] = []

@@ -130,7 +130,7 @@ def records(m: Sender) -> tuple[Any, Any]:
     s.state = rh.SPACE_OPEN if m.open else rh.SPACE_CLOSING
     r.resending, r.resend_from = bool(m.resend), len(m.copies) - len(m.resend) if m.resend else 0
     r.repeated = sum(copy.sends > 1 for copy in m.copies)
-    r.tries, r.expiries, r.heard, r.srtt_ps, r.resent_ps = m.tries, m.expiries, m.heard, m.srtt_ps, RESENT_PS
+    r.tries, r.expiries, r.heard, s.srtt_ps, r.resent_ps = m.tries, m.expiries, m.heard, m.srtt_ps, RESENT_PS
     s.trouble = bool(r.resending or r.repeated or r.tries or r.expiries or r.heard)
     return s, r
 
@@ -144,7 +144,7 @@ def same(s: Any, r: Any, m: Sender) -> None:
     assert all(copy.sends > 1 for copy in m.copies[: int(r.repeated)])
     assert (int(r.tries), int(r.expiries), bool(r.heard)) == (m.tries, m.expiries, m.heard)
     assert (int(s.timed_psn) if s.timed else -1) == m.timed
-    assert int(r.srtt_ps) == m.srtt_ps
+    assert int(s.srtt_ps) == m.srtt_ps
     if m.copies:
         assert int(s.timer_ps) == m.timer_ps
     rests = not (r.resending or r.repeated or r.tries or r.expiries or r.heard)
@@ -249,8 +249,8 @@ def test_progress_begins_everything_anew() -> None:
         tx.on_send(s, rh.PSN_BITS, 0)
     assert tx.on_timer(s, r, rh.PSN_BITS, 30_000_000, 8, 32) == Expiry.RESEND
     assert tx.on_ack(s, r, 0, rh.PSN_BITS, 40_000_000) == 1
-    assert int(r.srtt_ps) == 6_400_000 + (40_000_000 - 6_400_000) // 8  # frame 0 was sent once: the resend had not begun
-    assert tx.timer_due_ps(s, r, rh.PSN_BITS) == 40_000_000 + 4 * int(r.srtt_ps)
+    assert int(s.srtt_ps) == 6_400_000 + (40_000_000 - 6_400_000) // 8  # frame 0 was sent once: the resend had not begun
+    assert tx.timer_due_ps(s, r, rh.PSN_BITS) == 40_000_000 + 4 * int(s.srtt_ps)
     assert [int(tx.next_resend(s, r, rh.PSN_BITS, 41_000_000)) for _ in range(3)] == [1, 2, -1]
     assert tx.on_ack(s, r, 2, rh.PSN_BITS, 50_000_000) == 2
     assert s.trouble == 0
@@ -265,7 +265,7 @@ def test_a_frame_that_leaves_later_is_timed_from_there() -> None:
     tx.on_departure(s, psn + 1, 9_000)  # neither the oldest nor the timed one
     assert (int(s.timer_ps), int(s.timed_ps)) == (5_000, 5_000)
     tx.on_ack(s, r, psn, rh.PSN_BITS, 8_005_000)
-    assert int(r.srtt_ps) == 6_400_000 + (8_000_000 - 6_400_000) // 8
+    assert int(s.srtt_ps) == 6_400_000 + (8_000_000 - 6_400_000) // 8
 
 
 def test_no_sample_of_a_frame_sent_twice() -> None:
@@ -274,7 +274,7 @@ def test_no_sample_of_a_frame_sent_twice() -> None:
     tx.on_timer(s, r, rh.PSN_BITS, 30_000_000, 8, 32)
     tx.next_resend(s, r, rh.PSN_BITS, 30_000_000)
     tx.on_ack(s, r, 0, rh.PSN_BITS, 90_000_000)
-    assert int(r.srtt_ps) == tx.SRTT_FIRST_PS
+    assert int(s.srtt_ps) == tx.SRTT_FIRST_PS
 
 
 def test_srtt_before_the_first_sample_is_half_an_incast_of_all() -> None:
@@ -286,5 +286,5 @@ def test_srtt_before_the_first_sample_is_half_an_incast_of_all() -> None:
 def fresh() -> tuple[Any, Any]:
     s: Any = np.zeros(1, rh.SESSION).view(np.recarray)[0]
     r: Any = np.zeros(1, tx.RETRY).view(np.recarray)[0]
-    s.window, r.srtt_ps = rh.WINDOW_FRAMES, tx.SRTT_FIRST_PS
+    s.window, s.srtt_ps = rh.WINDOW_FRAMES, tx.SRTT_FIRST_PS
     return s, r

@@ -113,7 +113,8 @@ def test_an_output_is_shared_by_bytes_whatever_the_frame_sizes() -> None:
     group = builder.group("mixed", "mixed", 1, 4)
     for src, message in ((1, 0), (2, 256), (3, 32)):
         builder.operations(Kind.PUT, [src], [0], [8 << 20], group=group, chunk=message)
-    result = simulate(dataclasses.replace(scenario, graph=builder.build()))
+    all_of_them = dataclasses.replace(scenario.options, sample_frames=1_000_000)
+    result = simulate(dataclasses.replace(scenario, graph=builder.build(), options=all_of_them))
     sample = result.trace.sample if result.trace else np.zeros(0)
     settled = sample[sample["executed_ps"] > 20_000_000]  # after the first microseconds every buffer is full
     wire = [int((settled["size_bytes"][settled["src"] == src] + 20).sum()) for src in (1, 2, 3)]

@@ -102,11 +102,17 @@ def run(
     ] = 50_000,
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the tables as Parquet too (extra 'parquet').")] = False,
     fidelity: _Fidelity = "",
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads", metavar="N", min=1, max=64, help="Threads, for planes that nothing ties together; same result."
+        ),
+    ] = 1,
 ) -> int:
     """Simulate a scenario; print the verdict; write a run folder with report.html, tables and manifest."""
     from .run import Kept, run_scenario, with_fidelity
 
-    kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet)
+    kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet, threads=threads)
     with _interruptible():
         return run_scenario(file, with_fidelity(overrides or (), fidelity), kept=kept, json_wanted=json, quiet=quiet)
 

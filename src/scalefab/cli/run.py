@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Kept:
     """What a run keeps, and where (``out`` None = a folder of its own below ``runs``).
 
-    ``capture_frames`` 0 = no capture; ``sample_frames`` = most rows of frames.csv.
+    ``capture_frames`` 0 = no capture; ``sample_frames`` = most rows of frames.csv; ``threads`` = how it is simulated.
     """
 
     out: Path | None
@@ -34,6 +34,7 @@ class Kept:
     capture_phy: bool = False
     sample_frames: int = 50_000
     parquet: bool = False
+    threads: int = 1
 
 
 def with_fidelity(overrides: Sequence[str], fidelity: str) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def run_scenario(file: Path, overrides: Sequence[str], *, kept: Kept, json_wante
         warn(text)
     folder = reserve_folder(kept.out, scenario.name, started)
     try:
-        result = _simulate(scenario, quiet)
+        result = _simulate(scenario, quiet, kept.threads)
         return _tell(scenario, result, folder, started, kept, json_wanted=json_wanted, quiet=quiet)
     finally:
         folder.abandon()
@@ -81,6 +82,8 @@ def _recording(scenario: Scenario, kept: Kept) -> Scenario:
     from ..scenario.fidelity import Fidelity
 
     options = replace(scenario.options, sample_frames=kept.sample_frames)
+    if kept.capture_frames and kept.threads > 1:
+        raise InputError([Problem("frames are captured by one thread only", "--capture without --threads", key="--capture")])
     if kept.capture_frames:
         require_capture(scenario.fabric_spec.header_stack)
         if options.fidelity is Fidelity.FLOW:
@@ -93,12 +96,14 @@ def _recording(scenario: Scenario, kept: Kept) -> Scenario:
     return replace(scenario, options=options)
 
 
-def _simulate(scenario: Scenario, quiet: bool) -> Result:
+def _simulate(scenario: Scenario, quiet: bool, threads: int) -> Result:
+    from ..simulator.machine import return_freed_memory
     from ..simulator.run import simulate
 
+    return_freed_memory()
     reporter = make_reporter(quiet)
     try:
-        return simulate(scenario, progress=reporter)
+        return simulate(scenario, threads=threads, progress=reporter)
     finally:
         if reporter is not None:
             reporter.close()

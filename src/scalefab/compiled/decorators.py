@@ -71,13 +71,23 @@ def compiled_entry(function: _F) -> _F:
         return function
     folder = cache_folder()
     if folder is None:
-        return numba.njit(nogil=True, pipeline_class=Pipeline)(function)
+        return _apart(numba.njit(nogil=True, pipeline_class=Pipeline)(function))
     previous = config.CACHE_DIR  # read from the environment once, when Numba is imported
     config.CACHE_DIR = str(folder)
     try:
-        return numba.njit(nogil=True, cache=True, pipeline_class=Pipeline)(function)
+        return _apart(numba.njit(nogil=True, cache=True, pipeline_class=Pipeline)(function))
     finally:
         config.CACHE_DIR = previous
+
+
+def _apart(dispatcher: Any) -> Any:
+    """Let compiled functions not call an entry: from disk comes its machine code only."""
+
+    def refuse(_args: Any, _kws: Any) -> Any:
+        raise TypeError(f"{dispatcher.py_func.__name__} is an entry: Python calls it, compiled functions do not")
+
+    dispatcher.get_call_template = refuse
+    return dispatcher
 
 
 def direct(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,6 +35,12 @@ SERVICE_FRAMES = 16  # own: fewer, and all-to-all makes almost an ACK frame a da
 
 SESSION = np.dtype(
     [
+        # what a receiver touches for a frame, together: with 1024 endpoints a space is in no cache when its next frame comes
+        ("expected", np.int32),
+        ("unacked", np.int32),  # accepted frames that no ACK has covered yet
+        ("since_ps", np.int64),  # when the oldest un-acked frame was accepted
+        ("rx_state", np.int32),  # receiver's `Space`: OPEN or CLOSED
+        ("gap", np.int32),  # receiver: not 0: a NACK has told the present gap
         ("src", np.int32),
         ("dst", np.int32),
         ("path", np.int32),  # path index
@@ -44,24 +50,20 @@ SESSION = np.dtype(
         ("next_psn", np.int32),
         ("una_psn", np.int32),
         ("window", np.int32),
-        ("expected", np.int32),
-        ("unacked", np.int32),  # accepted frames that no ACK has covered yet
         ("state", np.int32),  # sender's `Space`
-        ("trouble", np.int32),  # not 0: rh_sender.RETRY holds more than srtt; 0: an ACK need not look there
+        ("trouble", np.int32),  # not 0: rh_sender.RETRY holds something; 0: an ACK need not look there
         ("timed", np.int32),  # not 0: the departure of timed_psn is being timed for srtt
         ("timed_psn", np.int32),
-        ("rx_state", np.int32),  # receiver's `Space`: OPEN or CLOSED
-        ("gap", np.int32),  # receiver: not 0: a NACK has told the present gap
         ("ack_errors", np.int32),
         ("duplicates", np.int32),
         ("gaps", np.int32),
-        ("since_ps", np.int64),  # when the oldest un-acked frame was accepted
         ("timer_ps", np.int64),  # sender: later of last progress, una's last departure, last expiry
         ("timed_ps", np.int64),
+        ("srtt_ps", np.int64),
     ],
     align=True,
 )
-"""One sequence space, both ends, **the hot part** (104 B): all that frames and ACKs touch without faults. The sender's and the
+"""One sequence space, both ends, **the hot part** (112 B): all that frames and ACKs touch without faults. The sender's and the
 receiver's fields are apart, so one record serves a simulation. All zeros = a space that is open at PSN 0 (but for `window`).
 What only faults touch is cold: `rh_sender.RETRY`, `rh_receiver.REPAIR`, `path_change.ASK`."""
 

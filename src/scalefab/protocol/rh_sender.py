@@ -59,12 +59,11 @@ RETRY = np.dtype(
         ("nacks_guarded", np.int32),
         ("timeouts", np.int32),
         ("path_errors", np.int32),
-        ("srtt_ps", np.int64),
         ("resent_ps", np.int64),  # when a resend last sent una
     ],
     align=True,
 )
-"""The sender's cold part, one a session (64 B): touched once a round trip (srtt), else by faults only."""
+"""The sender's cold part, one a session (56 B): touched by faults only."""
 
 
 class Expiry(IntEnum):
@@ -84,14 +83,14 @@ def first_srtt_ps(endpoints: int, frame_max_bytes: int, rate_bps: int) -> int:
 
 
 @compiled
-def rto_ps(r: Any) -> int:
+def rto_ps(s: Any, r: Any) -> int:
     """Return the timer's length now."""
-    base = 4 * r.srtt_ps
+    base = 4 * s.srtt_ps
     if base < RTO_PS:
         base = RTO_PS
     if r.expiries == 0:
         return base
-    longest = 8 * r.srtt_ps
+    longest = 8 * s.srtt_ps
     if longest < RTO_MAX_PS:
         longest = RTO_MAX_PS
     doubled = base << (r.expiries if r.expiries < _BACKOFF_MAX else _BACKOFF_MAX)
@@ -103,7 +102,7 @@ def timer_due_ps(s: Any, r: Any, bits: int) -> int:
     """Return when the timer expires, -1 while it stands still: for drivers that keep events. It may move later, never earlier."""
     if s.state != rh.SPACE_OPEN or rh.in_flight(s, bits) == 0:
         return -1
-    return s.timer_ps + rto_ps(r)
+    return s.timer_ps + rto_ps(s, r)
 
 
 @inlined
@@ -171,9 +170,9 @@ def on_ack(s: Any, r: Any, ack_psn: int, bits: int, now_ps: int) -> int:
         passed_ps = now_ps - s.timed_ps
         if ((ack_psn - s.timed_psn) & ((1 << bits) - 1)) < freed:
             s.timed = 0
-            r.srtt_ps += (passed_ps - r.srtt_ps) >> 3
-        elif passed_ps > r.srtt_ps:  # not yet acknowledged: its round trip is longer than that
-            r.srtt_ps += (passed_ps - r.srtt_ps) >> 3
+            s.srtt_ps += (passed_ps - s.srtt_ps) >> 3
+        elif passed_ps > s.srtt_ps:  # not yet acknowledged: its round trip is longer than that
+            s.srtt_ps += (passed_ps - s.srtt_ps) >> 3
     if s.trouble != 0:
         r.tries = 0
         r.expiries = 0
@@ -197,7 +196,7 @@ def on_nack(s: Any, r: Any, ack_psn: int, bits: int, now_ps: int) -> int:
     r.nacks += 1
     if s.state != rh.SPACE_OPEN or rh.in_flight(s, bits) == 0:
         return freed
-    if r.repeated > 0 and now_ps - r.resent_ps < r.srtt_ps >> 1:
+    if r.repeated > 0 and now_ps - r.resent_ps < s.srtt_ps >> 1:
         r.nacks_guarded += 1
         return freed
     _begin_resend(s, r)

@@ -211,6 +211,7 @@ def _collective(phase: Phase, kind: str, task: CollectiveTask) -> Collective:
         operation=Kind[task.operation.upper()],
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
+        stack=-1 if task.stack is None else task.stack,
         chunks=(task.chunks or 0) if isinstance(task, RingTask) else 0,
         atomics=task.atomics if isinstance(task, AllToAll) else 0,
     )
@@ -231,6 +232,7 @@ def _pattern(phase: Phase, kind: str, task: PatternTask) -> Pattern:
         repeat=task.repeat,
         posted=bool(task.posted),
         transaction_bytes=task.transaction or 0,
+        stack=-1 if task.stack is None else task.stack,
         address=task.address,
         atomic=_atomic(task.atomic) if task.atomic is not None else None,
     )

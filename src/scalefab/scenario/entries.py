@@ -69,6 +69,7 @@ class _Traffic(Model):
         None,
         description="Bytes of one load, store, atomic, reduce; default: as large as fits, at most 256B. Not for put, get, send.",
     )
+    stack: int | None = Field(None, ge=0, le=15, description="Only the ports of this stack of each GPU carry it; default: all.")
 
 
 class CollectiveTask(_Traffic):

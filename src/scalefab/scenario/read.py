@@ -174,7 +174,7 @@ def _build(
         found.append(error)
     try:
         workload = workload_spec(checked.workload, folder, read_model)
-        graph = build_graph(workload, spec.endpoints.count, spec.mtu)
+        graph = build_graph(workload, spec.endpoints.count, spec.mtu, spec.endpoints.stacks)
     except InputError as error:
         found.append(error)
     if found or fabric is None or workload is None or graph is None:

@@ -41,7 +41,7 @@ class RunOptions:
     service_frames: int = SERVICE_FRAMES
     until_ps: int = 0
     verify: Verify = Verify.OFF
-    sample_frames: int = 1_000_000  #: rows of the seeded sample of delivered frames, at most
+    sample_frames: int = 50_000  #: rows of the seeded sample of delivered frames, at most
     capture_frames: int = 4_096  #: first frames of which every hop is recorded
 
 

@@ -23,6 +23,7 @@ def on_cc_timer(S: State, a: int, now_ps: int) -> None:
     k = S.kernel[0]
     if now_ps - k.moved_ps > k.patience_ps:  # all is repaired; nothing to say before the next frame moves
         link.cc_asleep = 1
+        k.slept += 1
         k.background -= 1
         return
     push(S, now_ps + link.cc_gap_ps, CC_TIMER, a, 0)
@@ -50,7 +51,7 @@ def wake_timers(S: State, now_ps: int) -> None:
     """Go on with the CC timers that a long silence stopped, at the times that they would have had."""
     for a in range(len(S.port)):
         link = S.link[a]
-        if link.cc_asleep:
+        if link.cc_asleep and S.mine[a]:
             link.cc_asleep = 0
             S.kernel[0].background += 1
             push(S, (now_ps // link.cc_gap_ps + 1) * link.cc_gap_ps, CC_TIMER, a, 0)

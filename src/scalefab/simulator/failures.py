@@ -71,7 +71,7 @@ def on_no_path(S: State, pair: int, now_ps: int) -> None:
             continue
         if not ((o.src == src and o.dst == dst) or (o.src == dst and o.dst == src)):
             continue
-        begin_ps = o.start_ps if o.start_ps > o.ready_ps else o.ready_ps
+        begin_ps = S.start_ps[i] if S.start_ps[i] > o.ready_ps else o.ready_ps
         if begin_ps + S.node[o.src].tx_ps <= now_ps and is_hopeless(S, i, now_ps):
             fail(S, i)
     for path in range(S.kernel[0].path_count):
@@ -88,7 +88,7 @@ def fail(S: State, i: int) -> None:
     S.op_status[i] = TIMED_OUT
     k.failed += 1
     k.done += 1
-    if S.op[i].kind == ops.GET and S.op[i].requested < S.op[i].requests:
+    if S.op[i].kind == ops.GET and S.read[i].requested < S.read[i].requests:
         k.dormant -= 1  # its data will not be asked for
     S.todo[0] = i
     depth = 1

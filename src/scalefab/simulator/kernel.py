@@ -79,6 +79,8 @@ def on_start(S: State) -> None:
     """Begin: handshakes, CC timers, faults, the first operations."""
     k = S.kernel[0]
     for a in range(len(S.port)):
+        if S.mine[a] == 0:
+            continue
         link = S.link[a]
         if link.cc_gap_ps > 0:
             k.background += 1
@@ -99,18 +101,18 @@ def on_release(S: State, now_ps: int) -> None:
     while k.release_at < len(S.release):
         i = S.release[k.release_at]
         o = S.op[i]
-        begin_ps = o.start_ps + (S.node[o.src].tx_ps if o.share_count > 0 else 0)
+        begin_ps = S.start_ps[i] + (S.node[o.src].tx_ps if o.share_count > 0 else 0)
         if begin_ps > now_ps:
             push(S, begin_ps, RELEASE, 0, 0)
             return
         k.release_at += 1
-        o.ready_ps = o.start_ps
+        o.ready_ps = S.start_ps[i]
         if o.share_count > 0:
             activate(S, i, now_ps)
         else:  # JOIN, COMPUTE
-            o.first_ps = o.start_ps
-            o.executed_ps = o.start_ps + o.compute_ps
-            finish(S, i, o.start_ps + o.compute_ps)
+            o.first_ps = S.start_ps[i]
+            o.executed_ps = S.start_ps[i] + S.compute_ps[i]
+            finish(S, i, S.start_ps[i] + S.compute_ps[i])
 
 
 @compiled_entry
@@ -130,9 +132,12 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             settle_all(S, until_ps)
             return 0, k.now_ps, events
         if k.waiting == k.background and k.raw == 0:
-            if k.done == len(S.op):
+            if k.hold:
+                if k.waiting == 0:
+                    return 1, k.now_ps, events
+            elif k.done == k.ops:
                 return 0, k.now_ps, events
-            if k.waiting == 0 or k.now_ps - k.moved_ps > k.patience_ps:
+            elif k.waiting == 0 or k.now_ps - k.moved_ps > k.patience_ps:
                 return 3, k.now_ps, events
             if k.paths and k.now_ps - k.data_ps > ASKING_PATIENCE_PS:
                 return 3, k.now_ps, events
@@ -170,7 +175,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
         elif kind == ACTIVATE:
             activate(S, a, t_ps)
         elif kind == SERVE_READ:
-            start_shares(S, S.op[a].data_first, S.op[a].data_count, t_ps)
+            start_shares(S, S.read[a].data_first, S.read[a].data_count, t_ps)
         elif kind == FREE:
             free_buffer(S, a, b >> CREDIT_FIELD_BITS, b & ((1 << CREDIT_FIELD_BITS) - 1), t_ps)
         elif kind == PAUSE:

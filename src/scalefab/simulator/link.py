@@ -25,7 +25,7 @@ from .pools import lose_frame
 from .ports import add_load, kick, line_ps, look_ps, unblock
 from .rawflow import BY_VC, MARKED_ELIGIBLE
 from .records import ARRIVE, CC, LLR_TIMER, PAUSE_DUE, RAW, SEN, State
-from .retry import flushed
+from .retry import copy_at, flushed
 from .switch_input import forward
 
 _GIVEN_UP, _POISONED_COPY = -1, -2
@@ -82,8 +82,10 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
         send_plain(S, a, i, fate, start_ps)
         return
     seq = llr.on_send(S.llr_tx[a], f.size_bytes, SEQUENCE_BITS, start_ps)
-    n = port.copy_next & (k.copies - 1)
-    c = S.copy[a, n]
+    if port.copy_next - port.copy_una > port.copy_mask:
+        widen(S, a)
+    n = port.copy_next & port.copy_mask
+    c = copy_at(S, a, port.copy_next)
     port.copy_next += 1
     c.size_bytes = f.size_bytes
     c.frame = i
@@ -95,6 +97,24 @@ def transmit(S: State, a: int, i: int, start_ps: int) -> None:
         c.arrive_ps = start_ps
         return
     arrive(S, a, c, seq, fate, start_ps)
+
+
+@compiled
+def widen(S: State, a: int) -> None:
+    """Double the ring of copies of port ``a``, which is full.
+
+    Entries are as many as LLR's limits allow, 2048 of 16 B; a link of usual length has 20 frames under way, so that a ring that
+    used all of them walked through 32 KB a port.
+    """
+    port = S.port[a]
+    old = port.copy_mask
+    port.copy_mask = 2 * old + 1
+    for n in range(port.copy_una, port.copy_next):
+        if n & (old + 1):
+            now, then = copy_at(S, a, n), copy_at(S, a, n & old)
+            now.arrive_ps, now.size_bytes, now.frame = then.arrive_ps, then.size_bytes, then.frame
+            if S.kernel[0].careful or S.kernel[0].lossy:
+                S.sent_ps[a, n & port.copy_mask] = S.sent_ps[a, n & old]
 
 
 @compiled
@@ -218,7 +238,7 @@ def arm_timer(S: State, a: int, now_ps: int) -> None:
 def watch(S: State, a: int, due_ps: int) -> None:
     """Look at the replay timer of port ``a`` at ``due_ps``, or before if its oldest copy gets too old."""
     port = S.port[a]
-    age_ps = llr.age_due_ps(S.llr_tx[a], S.sent_ps[a, port.copy_una & (S.kernel[0].copies - 1)])
+    age_ps = llr.age_due_ps(S.llr_tx[a], S.sent_ps[a, port.copy_una & port.copy_mask])
     port.timer_set = 1
     S.kernel[0].background += 1
     push(S, age_ps if 0 <= age_ps < due_ps else due_ps, LLR_TIMER, a, 0)
@@ -232,7 +252,7 @@ def resend(S: State, a: int, start_ps: int) -> None:
     t = S.llr_tx[a]
     una = t.una_seq
     seq = llr.next_replay(t, SEQUENCE_BITS, start_ps)
-    c = S.copy[a, (port.copy_una + ((seq - una) & ((1 << SEQUENCE_BITS) - 1))) & (k.copies - 1)]
+    c = copy_at(S, a, port.copy_una + ((seq - una) & ((1 << SEQUENCE_BITS) - 1)))
     wire = c.size_bytes + WIRE_EXTRA_BYTES
     time_ps = line_ps(port, wire)
     port.free_ps = start_ps + time_ps
@@ -254,7 +274,7 @@ def on_llr_timer(S: State, a: int, now_ps: int) -> None:
     settle(S, a, now_ps)
     port.timer_set = 0
     if port.copy_una < port.copy_next:
-        llr.on_age(t, S.sent_ps[a, port.copy_una & (k.copies - 1)], now_ps)
+        llr.on_age(t, S.sent_ps[a, port.copy_una & port.copy_mask], now_ps)
     if llr.on_timer(t, now_ps):
         kick(S, a, look_ps(port, now_ps))
     if t.state == llr.TX_FLUSH:

@@ -247,7 +247,7 @@ def make_links(
     port.refresh_ps = np.where(link.refresh_gap_ps < NEVER_PS, link.refresh_gap_ps, NEVER_PS)
     drain = zeros((fabric.ports, vcs) if drained else (1, 1), rec.DRAIN)
     drain.head = -1
-    copies = 1 << int(tx.frames_max.max()).bit_length()
+    copies = max(rec.COPIES_FIRST, 1 << int(tx.frames_max.max()).bit_length())
     cf_ring = _room(port.cf_gap_ps, fabric.port_delay_ps, late_ps, link.refresh_gap_ps, vcs)
     ack_ring = _room(port.ack_gap_ps, fabric.port_delay_ps, late_ps)
     some = (fabric.ports, copies)
@@ -266,7 +266,7 @@ def make_links(
             "cf_ring": zeros((fabric.ports, cf_ring), rec.CF_UPDATE),
             "llr_tx": tx,
             "llr_rx": rx,
-            "copy": zeros(some, rec.COPY),
+            "copy": zeros((copies // rec.COPIES_FIRST * fabric.ports, rec.COPIES_FIRST), rec.COPY),
             "sent_ps": np.zeros(some if lossy or careful else (1, 1), np.int64),
             "fault": _fault_rows(table, lines),
             "loss_threshold": thresholds,
@@ -280,7 +280,6 @@ def make_links(
             "careful": int(careful),
             "mixed": int(mixed),
             "drained": int(drained),
-            "copies": copies,
             "cf_ring": cf_ring,
             "ack_ring": ack_ring,
             "patience_ps": PATIENCE_PS + 2 * max(of.cbfc.cc_interval_ps for of in links),

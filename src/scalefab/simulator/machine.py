@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
 from ..errors import InfeasibleError, Problem
 from ..units import format_size
 
+_M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # control groups v2; "max" = none
 
 
@@ -19,6 +21,19 @@ def memory_bytes() -> int:
     except OSError:  # another system, or no such group: nothing narrower than the machine
         return installed
     return min(installed, int(limit)) if limit.isdigit() else installed
+
+
+def return_freed_memory() -> None:
+    """Let arrays of 1 MiB and more go back to the system when they are freed, for a process that runs simulations only.
+
+    glibc raises that limit to 32 MiB as soon as one such array has been freed, and keeps what fragments: 190 of 890 MB in a run
+    of 1024 GPUs. Elsewhere than on glibc nothing is done.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # another C library
+        return
+    mallopt(_M_MMAP_THRESHOLD, 1 << 20)
 
 
 def require_room(ports: int, kept_bytes: int, cf_bytes: int, ack_bytes: int) -> None:

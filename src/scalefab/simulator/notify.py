@@ -158,18 +158,19 @@ def drop_queued(S: State, a: int, now_ps: int) -> None:
         following = S.frame[i].next
         drop_frame(S, a, i, now_ps)
         i = following
-    base = (a - k.first_switch_port) * k.vcs
     for vc in range(k.vcs):
-        for j in range(S.voq_head.shape[1]):
-            i = S.voq_head[base + vc, j] - 1
+        row = a - k.first_switch_port + vc * k.voq_rows
+        for j in range(S.voq.shape[1]):
+            i = S.voq[row, j].head - 1
             if i < 0:
                 continue
-            S.voq_head[base + vc, j] = 0
-            S.voq_deficit[base + vc, j] = 0
-            switching.mark_empty(S.voq_bits, base + vc, j)
+            S.voq[row, j].head = 0
+            S.voq[row, j].deficit = 0
+            switching.mark_empty(S.voq_bits, row, j)
             while i >= 0:
                 following = S.frame[i].next
                 port.queued -= 1
+                S.voq_count[row] -= 1
                 drop_frame(S, a, i, now_ps)
                 i = following
     if k.queues:

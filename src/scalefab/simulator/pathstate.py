@@ -102,7 +102,7 @@ def bucket_of(S: State, op: int, index: int) -> int:
     """Return h of a unit of an operation on VC 0."""
     o = S.op[op]
     size = o.chunk if o.kind != ops.GET else (o.bytes if o.chunk <= 0 else o.chunk)
-    return multipath.page_hash(o.address + index * size, o.dst)
+    return multipath.page_hash(S.address[op] + index * size, o.dst)
 
 
 @compiled

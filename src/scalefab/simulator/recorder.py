@@ -25,10 +25,16 @@ def mix(x: int) -> int:
 
 
 @inlined
+def frame_number(f: Any) -> int:
+    """Return a number that tells a data frame from all others, whatever else is simulated beside it."""
+    return (int(f.op) * 0x9E3779B1 + int(f.first) * 2 + int(f.answer)) & 0x7FFFFFFFFFFF
+
+
+@inlined
 def record_sample(S: State, f: Any, executed_ps: int) -> None:
     """Keep a delivered data frame if the seed chooses it."""
     k = S.kernel[0]
-    if k.sampled >= k.sample_room or (k.sample_of > 1 and mix(int(k.delivered) + int(k.sample_salt)) % k.sample_of != 0):
+    if k.sampled >= k.sample_room or (k.sample_of > 1 and mix(frame_number(f) + int(k.sample_salt)) % k.sample_of != 0):
         return
     row = S.sample[k.sampled]
     k.sampled += 1

@@ -144,6 +144,7 @@ PORT = np.dtype(
         ("untold_ps", _i8),  # when the first one arrived that is accepted and not told, `NEVER_PS` = there is none
         ("copy_accepted", _i8),  # accepted by the receiver
         ("copy_next", _i8),
+        ("copy_mask", _i8),  # entries of its ring in use - 1; it doubles when they are full: see `link.widen`
         ("ack_head", _i4),  # ring of ACKs and NACKs on their way here
         ("ack_count", _i4),
         ("nack_arrives_ps", _i8),  # -1 = none is on its way
@@ -341,6 +342,7 @@ SHARE = np.dtype(
 
 OPERATION = np.dtype(
     [
+        # 64 B that frames touch
         ("kind", _i2),
         ("posted", _i2),
         ("src", _i2),
@@ -349,27 +351,32 @@ OPERATION = np.dtype(
         ("packets", _i4),  # packets or transactions that carry it
         ("answers", _i4),  # answers awaited at the source
         ("cursor", _i4),  # common cursor of its shares
-        ("requested", _i4),  # GET: requests executed
-        ("requests", _i4),  # GET: requests
         ("executed", _i4),  # packets or transactions executed
         ("answered", _i4),
+        ("bytes", _i8),
+        ("executed_ps", _i8),
+        ("first_ps", _i8),
+        ("done_ps", _i8),
+        # its beginning
         ("waits", _i4),
         ("share_first", _i4),
         ("share_count", _i4),
-        ("data_first", _i4),
-        ("data_count", _i4),
-        ("bytes", _i8),
-        ("address", _i8),
-        ("start_ps", _i8),
-        ("compute_ps", _i8),
         ("ready_ps", _i8),
-        ("first_ps", _i8),
-        ("executed_ps", _i8),
-        ("done_ps", _i8),
-        ("data_ready_ps", _i8),  # GET: its data may be read
     ],
     align=True,
 )
+
+READ = np.dtype(
+    [
+        ("requested", _i4),  # requests executed
+        ("requests", _i4),
+        ("data_first", _i4),  # shares of the data that come back
+        ("data_count", _i4),
+        ("data_ready_ps", _i8),  # they may be read
+    ],
+    align=True,
+)
+"""What only a GET has."""
 
 RESPONSES = np.dtype(
     [
@@ -402,6 +409,12 @@ CTL = np.dtype(
 
 CF_UPDATE = np.dtype([("t_ps", _i8), ("vc0", _i2), ("vc1", _i2), ("c0", _i4), ("c1", _i4)], align=True)
 
+VOQ = np.dtype([("head", _i4), ("tail", _i4), ("deficit", _i4)], align=True)
+"""Frames that wait for an output at an input: head and tail are frame + 1, 0 = empty; bytes left of its turn."""
+
+COPY_BITS = 6
+COPIES_FIRST = 1 << COPY_BITS  # entries of a replay buffer at first, see `link.widen`
+
 COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align=True)
 """One frame in a replay buffer; ``frame`` = -1 once the receiver has accepted it: what a replay of it needs is its size."""
 
@@ -429,6 +442,7 @@ KERNEL = np.dtype(
         ("endpoints", _i4),
         ("first_switch_port", _i4),
         ("words", _i4),
+        ("voq_rows", _i4),  # switch ports: rows of VOQs of a VC
         ("uplinks", _i4),  # uplink ids of a pair: path index = port * uplinks + id
         ("pack", _i4),
         ("frame_max", _i4),
@@ -455,7 +469,6 @@ KERNEL = np.dtype(
         ("mixed", _i4),  # 1 = some VC is not eligible, not lossless, or shares credits with others
         ("pfc", _i4),  # 1 = links pause instead of granting credits
         ("drained", _i4),  # 1 = some receive buffer is emptied slowly
-        ("copies", _i4),  # entries of a replay buffer, a power of two
         ("ack_ring", _i4),
         ("quantum_bytes", _i4),
         ("bins", _i4),
@@ -508,6 +521,9 @@ KERNEL = np.dtype(
         ("wire_bytes", _i8),  # of data frames, on their first link
         ("frame_ps", _i8),
         ("done", _i8),  # operations that ended, well or not
+        ("ops", _i8),  # operations in all
+        ("hold", _i4),  # 1 = go on when all are done: other planes are not (`simulator.threads`)
+        ("slept", _i4),  # CC timers that rested because nothing had moved for long
         ("lost", _i8),  # frames that will never arrive
         ("late", _i8),  # ACKs that came after RH's timer would have expired, while no copies are kept
         ("resent", _i8),  # frames that RH sent again
@@ -544,6 +560,7 @@ class State(NamedTuple):
     bucket_tail: Any
     port: Any  # PORT[ports]
     link: Any  # LINK[ports]
+    mine: Any  # int8[ports]: 1 = simulated by this kernel
     node: Any  # NODE[nodes]
     sender: Any  # cbfc.SENDER[ports, vcs + 1]: the last one is the pool that all VCs share
     receiver: Any  # cbfc.RECEIVER[ports, vcs]
@@ -555,17 +572,16 @@ class State(NamedTuple):
     cf_ring: Any  # CF_UPDATE[ports, ring]
     llr_tx: Any  # llr.SENDER[ports]
     llr_rx: Any  # llr.RECEIVER[ports], of the direction out of the port
-    copy: Any  # COPY[ports, copies]
+    copy: Any  # COPY[copies / 64 * ports, 64]: the first 64 of each port, the next 64 of each ... `retry.copy_at`
     sent_ps: Any  # int64[ports, copies]: when each copy was first sent, [1, 1] where nothing can make it old
     fault: Any  # FAULT_ROW[rows]
     loss_threshold: Any  # int64[ways to err, wire bytes]: loss probability x 2^62
     ack_ring: Any  # LLR_SET[ports, ring]
     deficit: Any  # int64[ports, vcs]
-    voq_head: Any  # int32[switch ports * vcs, inputs]: frame + 1, 0 = empty
-    voq_tail: Any
-    voq_bits: Any  # int64[switch ports * vcs, words]
-    voq_deficit: Any  # int32[switch ports * vcs, inputs]: bytes an input may still send in its turn
-    voq_last: Any  # int32[switch ports * vcs]
+    voq: Any  # VOQ[vcs * switch ports, inputs]: by VC first, two of the four are rarely used and take no memory
+    voq_bits: Any  # int64[vcs * switch ports, words]
+    voq_count: Any  # int32[vcs * switch ports]: frames in a row of VOQs
+    voq_last: Any  # int32[vcs * switch ports]
     ring_head: Any  # int32[endpoint ports, 3]: session + 1, 0 = empty
     ring_tail: Any
     burst: Any  # int32[endpoint ports, 3]
@@ -599,6 +615,10 @@ class State(NamedTuple):
     owed: Any  # int8[sessions]: 0 = no ACK is owed; a small table, where a session is a cache miss: 3 in each frame
     share: Any  # SHARE[shares]
     op: Any  # OPERATION[n]
+    start_ps: Any  # int64[n]: the operation graph's own columns, not copied
+    compute_ps: Any
+    address: Any
+    read: Any  # READ[n], [1] without GETs
     op_status: Any  # int8[n]: how operations ended without success (`failures`), 0, [1] where no path changes
     succ_ptr: Any
     succ: Any

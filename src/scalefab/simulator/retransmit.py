@@ -19,7 +19,7 @@ def take_ack(S: State, s: int, ack_psn: int, nack: int, now_ps: int) -> None:
     """The sender of session ``s`` learns of an acknowledgement; a session that waited for it goes on."""
     k = S.kernel[0]
     session = S.session[s]
-    r = S.retry[s]
+    r = S.retry[s if k.rh else 0]  # without loss nobody reads what an ACK writes there
     if k.rh == 0 and now_ps - session.timer_ps > RTO_PS and 0 <= rh_sender.timer_due_ps(session, r, PSN_BITS) < now_ps:
         k.late += 1  # RH would have sent again by now
     if nack:
@@ -36,7 +36,7 @@ def take_ack(S: State, s: int, ack_psn: int, nack: int, now_ps: int) -> None:
 def wake_session(S: State, s: int, now_ps: int) -> None:
     """Let session ``s`` send if it may: its window has room again, or there is something to send again."""
     flow = S.flow[s]
-    resends = S.session[s].trouble != 0 and S.retry[s].resending != 0
+    resends = S.kernel[0].rh == 1 and S.session[s].trouble != 0 and S.retry[s].resending != 0
     if flow.place == PARKED:
         S.port[S.session[s].port].parked -= 1
     elif flow.place != NOWHERE or not resends:

@@ -6,6 +6,8 @@ receiver's space when it leaves. Its INIT_ECHO is due when it has arrived.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import compiled, inlined
 from ..protocol import faults, llr
 from ..protocol.llr import INIT_INTERVAL_PS, SEQUENCE_BITS
@@ -13,10 +15,17 @@ from .calendar import push
 from .line import put_set
 from .pools import lose_frame
 from .ports import kick, look_ps
-from .records import ACKS_FROZEN, ACKS_PAUSED, HANDSHAKE, INIT_TIMER, NEVER_PS, PORT_CHANGE, State
+from .records import ACKS_FROZEN, ACKS_PAUSED, COPIES_FIRST, COPY_BITS, HANDSHAKE, INIT_TIMER, NEVER_PS, PORT_CHANGE, State
 
 _MASK = (1 << SEQUENCE_BITS) - 1
 _INIT_STREAM = 1 << 60  # numbers of a direction's substream that no frame reaches
+
+
+@inlined
+def copy_at(S: State, a: int, n: int) -> Any:
+    """Return the entry of the ``n``-th copy of port ``a``."""
+    i = n & S.port[a].copy_mask
+    return S.copy[(i >> COPY_BITS) * len(S.port) + a, i & (COPIES_FIRST - 1)]
 
 
 @inlined
@@ -49,11 +58,11 @@ def send_ack_set(S: State, q: int, leave_ps: int, nack: int) -> None:
     port = S.port[q]
     p = port.peer
     sender = S.port[p]
-    while sender.copy_told < sender.copy_accepted and S.copy[p, sender.copy_told & (k.copies - 1)].arrive_ps <= leave_ps:
+    while sender.copy_told < sender.copy_accepted and copy_at(S, p, sender.copy_told).arrive_ps <= leave_ps:
         sender.copy_told += 1
     sender.untold_ps = NEVER_PS
     if sender.copy_told < sender.copy_accepted:
-        sender.untold_ps = S.copy[p, sender.copy_told & (k.copies - 1)].arrive_ps
+        sender.untold_ps = copy_at(S, p, sender.copy_told).arrive_ps
     rx = S.llr_rx[p]
     seq = (rx.expected - 1 - (sender.copy_accepted - sender.copy_told)) & _MASK
     if k.careful and S.link[q].ack_mode == ACKS_FROZEN:
@@ -104,7 +113,7 @@ def take_ack_set(S: State, p: int, seq: int, nack: int, t_ps: int) -> None:
     freed_bytes = 0
     n = llr.freed_by(t, seq, SEQUENCE_BITS)
     for i in range(n):
-        freed_bytes += S.copy[p, (port.copy_una + i) & (k.copies - 1)].size_bytes
+        freed_bytes += copy_at(S, p, port.copy_una + i).size_bytes
     if nack:
         port.nacks_in += 1
         port.nack_arrives_ps = -1
@@ -126,7 +135,7 @@ def drop_copies(S: State, a: int, count: int) -> None:
     """Let go of the oldest ``count`` copies of port ``a``; frames that have not got through are lost."""
     port = S.port[a]
     for _ in range(count):
-        c = S.copy[a, port.copy_una & (S.kernel[0].copies - 1)]
+        c = copy_at(S, a, port.copy_una)
         if c.frame >= 0:
             S.link[a].flushed += 1
             lose_frame(S, c.frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..workload.bounds import bound
 from ..workload.graph import OperationGraph
 from .kernel import Reason, run_kernel
 from .memory import Memory, find_memory
+from .planes import Split, split
 from .progress import Progress as Progress
 from .progress import peak_memory_MB
 from .records import State
@@ -26,6 +28,7 @@ from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, Kept, grow
 from .start import schedule_start
 from .states import state_of
+from .threads import Outcome, run_parts
 from .trace import Trace
 from .valuecheck import with_values
 from .waitfor import find_waits
@@ -35,13 +38,16 @@ _NEVER_PS = 1 << 62
 _SLICE_S = 0.25  # how long one call of the kernel may keep the interpreter from Ctrl-C and progress
 
 
-def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None = None) -> Result:
+def simulate(scenario: Scenario, *, threads: int = 1, progress: Callable[[Progress], None] | None = None) -> Result:
     """Simulate a scenario, every frame of it, or as flows where ``run.fidelity`` says so.
 
     Parameters
     ----------
     scenario
         From `scalefab.read_scenario`.
+    threads
+        At most so many, one for planes that have nothing to do with each other (`planes.split`); the result is the same, without
+        hops of single frames. A run that cannot be divided takes one, and a note says why.
     progress
         Called before compiling and then about four times a second.
 
@@ -65,10 +71,16 @@ def simulate(scenario: Scenario, *, progress: Callable[[Progress], None] | None 
     compile_s = time.perf_counter() - begin
     lower = bound(graph, fabric, pack=options.pack)
 
+    if threads > 1:
+        scenario = replace(scenario, options=replace(options, capture_frames=0))
+
     def make(kept: Kept) -> State:
         return state_of(scenario, lower.ps, kept)
 
     run = _Run(make, options, total, progress, compile_s)
+    if threads > 1:
+        run.divided = split(scenario, run.state, threads)
+        run.plane_of = fabric.port_plane
     reason = run.to_the_end()
     return _result(scenario, run, reason, lower.ps, lower.cut)
 
@@ -94,6 +106,8 @@ class _Run:
         self.compile_s = compile_s
         self.wall_s = 0.0
         self.interrupted = False
+        self.divided = Split(())
+        self.plane_of: Any = None
 
     def tell(self, phase: str) -> None:
         if self.progress is None:
@@ -124,6 +138,12 @@ class _Run:
         reason = Reason.EVENTS
         try:
             self.prepare()
+            if self.divided.parts:
+                outcome = self.on_threads()
+                if outcome.same:
+                    return outcome.reason
+                self.divided = Split((), "the network stood still for long, or an ACK came late")
+                self.restart(Kept.WHERE_LOST)
             begin_events = 1_000 if not jit_enabled() else 200_000
             slice_events = begin_events
             while reason in (Reason.EVENTS, Reason.GROW):
@@ -138,16 +158,31 @@ class _Run:
                 elif spent > _SLICE_S * 2 and slice_events > begin_events:
                     slice_events //= 2
                 if self.state.kernel[0].late and not self.state.kernel[0].rh:
-                    self.restart()
+                    self.restart(Kept.ALWAYS)
                     reason = Reason.EVENTS
                 self.tell("run")
         except KeyboardInterrupt:
             self.interrupted = True
         return reason
 
-    def restart(self) -> None:
-        """Run anew with copies: an ACK came later than RH's timer, which a run without losses expected not to happen."""
-        self.state = self.make(Kept.ALWAYS)
+    def on_threads(self) -> Outcome:
+        """Run the parts at the same time."""
+        begin = time.perf_counter()
+
+        def tell(now_ps: int, events: int, executed_bytes: int) -> None:
+            if self.progress is not None:
+                self.progress(
+                    Progress("run", True, now_ps, events, executed_bytes, self.total_bytes, time.perf_counter() - begin)
+                )
+
+        outcome = run_parts(self.state, self.divided.parts, self.plane_of, self.kernel, self.until_ps, tell)
+        self.wall_s += time.perf_counter() - begin
+        self.interrupted = outcome.interrupted
+        return outcome
+
+    def restart(self, kept: Kept) -> None:
+        """Run anew; with copies when an ACK came later than RH's timer, which a run without losses expected not to happen."""
+        self.state = self.make(kept)
         self.bundle = bundle(self.state)
         schedule_start(self.state)
 
@@ -296,6 +331,8 @@ def _trace(state: State) -> Trace:
 
 def _notes(scenario: Scenario, run: _Run, status: Status) -> tuple[str, ...]:
     notes = list(scenario.warnings)
+    if run.divided.reason:
+        notes.append(f"one thread: {run.divided.reason}")
     if status is Status.PARTIAL and not run.interrupted:
         notes.append(UNTIL_NOTE)
     given_up = int(run.state.llr_tx.flushes.sum())

@@ -70,14 +70,14 @@ class Kept(IntEnum):
 class Shares:
     """Shares of all operations, grouped by operation: arrays of one length, and CSR pointers of requests and of GET data."""
 
-    op: I8
-    path: I8
-    index: I8
-    stride: I8
-    count: I8
-    answer: I8
-    request_ptr: I8
-    data_ptr: I8
+    op: I4
+    path: I4
+    index: I4
+    stride: I4
+    count: I4
+    answer: I4
+    request_ptr: I4
+    data_ptr: I4
 
 
 def unit_counts(graph: OperationGraph, mtu: int) -> tuple[I8, I8]:
@@ -202,22 +202,22 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     answer = np.concatenate([np.zeros(len(a_op) + len(b_op), np.int64), np.ones(len(c_op), np.int64)])
     order = np.lexsort((np.arange(len(op)), answer, op)) if len(a_op) or len(c_op) else np.arange(len(op))
 
-    def joined(a: I8, b: I8, c: I8) -> I8:
-        return np.concatenate([a, b, c])[order]
+    def joined(a: I8, b: I8, c: I8) -> I4:
+        return np.concatenate([a, b, c])[order].astype(np.int32)
 
     op, answer = op[order], answer[order]
     per_op = np.bincount(op, minlength=n)
     data = np.bincount(op[answer == 1], minlength=n)
     end = np.cumsum(per_op)
     return Shares(
-        op=op,
+        op=op.astype(np.int32),
         path=joined(a_path, b_path, c_path),
         index=joined(a_index, b_index, c_index),
         stride=joined(np.ones_like(a_op), b_stride, c_stride),
         count=joined(a_count, b_count, c_count),
-        answer=answer,
-        request_ptr=np.stack([end - per_op, per_op - data]),
-        data_ptr=np.stack([end - data, data]),
+        answer=answer.astype(np.int32),
+        request_ptr=np.stack([end - per_op, per_op - data]).astype(np.int32),
+        data_ptr=np.stack([end - data, data]).astype(np.int32),
     )
 
 
@@ -226,12 +226,12 @@ class Sessions:
     """Used sequence spaces, sorted by (src, dst, path, vc); ``of_share`` maps shares to them."""
 
     key: I8
-    src: I8
-    dst: I8
-    path: I8
-    vc: I8
-    of_share: I8
-    answer: I8
+    src: I4
+    dst: I4
+    path: I4
+    vc: I4
+    of_share: I4
+    answer: I4
     twin: I4
 
 
@@ -250,9 +250,10 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changin
     def keys(a: I8, b: I8, path: I8, v: I8 | int) -> I8:
         return ((a * n + b) * paths + path) * 4 + v
 
-    key = keys(src, dst, shares.path, vc)
+    path = shares.path.astype(np.int64)
+    key = keys(src, dst, path, vc)
     answered = (graph.posted[shares.op] == 0) & ~back & (graph.kind[shares.op] != Kind.GET)
-    answer_key = keys(dst[answered], src[answered], shares.path[answered], VC_RESPONSE)
+    answer_key = keys(dst[answered], src[answered], path[answered], VC_RESPONSE)
     unique = np.unique(np.concatenate([key, answer_key])) if len(answer_key) else np.unique(key)
     if changing:
         pairs = np.unique(unique >> 2) // paths
@@ -266,17 +267,18 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changin
     pair = (unique >> 2) // paths
     s_src, s_dst = pair // n, pair % n
 
-    def find(wanted: I8) -> I8:
+    def find(wanted: I8) -> I4:
         if len(unique) == 0:
-            return np.full(len(wanted), -1, np.int64)
+            return np.full(len(wanted), -1, np.int32)
         at = np.minimum(np.searchsorted(unique, wanted), len(unique) - 1)
-        return np.where(unique[at] == wanted, at, -1)
+        return np.where(unique[at] == wanted, at, -1).astype(np.int32)
 
     reverse = keys(s_dst, s_src, s_path, 0)
     twin = np.full((len(unique), 3), -1, np.int32)
     for v in np.unique(s_vc):
         twin[:, v] = find(reverse + v)
-    answer = np.where(s_vc == VC_RESPONSE, -1, find(reverse + VC_RESPONSE))
+    answer = np.where(s_vc == VC_RESPONSE, -1, find(reverse + VC_RESPONSE)).astype(np.int32)
+    s_src, s_dst, s_path, s_vc = (column.astype(np.int32) for column in (s_src, s_dst, s_path, s_vc))
     return Sessions(unique, s_src, s_dst, s_path, s_vc, find(key), answer, twin)
 
 
@@ -295,6 +297,8 @@ def _nodes(fabric: Fabric) -> Any:
     bandwidth = np.maximum(fabric.node_memory_Bps, 1)
     common = np.gcd(bandwidth, 10**12)
     node.mem_num, node.mem_den = 10**12 // common, bandwidth // common
+    unlimited = bandwidth >= fabric.spec.frame_max * 10**12  # a whole frame in a picosecond
+    node.mem_num[unlimited], node.mem_den[unlimited] = 0, 1
     return node
 
 
@@ -323,19 +327,29 @@ def make_ports(fabric: Fabric) -> Any:
     port.pending_head = port.pending_tail = -1
     port.cf_last_ps = port.ack_last_ps = -(1 << 40)
     port.untold_ps = rec.NEVER_PS
+    port.copy_mask = rec.COPIES_FIRST - 1
     return port
 
 
 def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> Any:
     op = zeros(len(graph), rec.OPERATION)
-    for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes", "address", "start_ps", "compute_ps"):
+    for name in ("kind", "posted", "src", "dst", "chunk", "waits", "bytes"):
         op[name] = getattr(graph, name)
-    op.packets, op.answers, op.requests = units, parts, parts
+    op.packets, op.answers = units, parts
     op.share_first, op.share_count = shares.request_ptr
-    op.data_first, op.data_count = shares.data_ptr
     op.ready_ps = 0
     op.first_ps = op.executed_ps = op.done_ps = -1
     return op
+
+
+def _reads(graph: OperationGraph, parts: I8, shares: Shares) -> Any:
+    """Return what only GETs have; one row where there are none."""
+    if not np.any(graph.kind == Kind.GET):
+        return zeros(1, rec.READ)
+    read = zeros(len(graph), rec.READ)
+    read.requests = parts
+    read.data_first, read.data_count = shares.data_ptr
+    return read
 
 
 def _path_arrays(fabric: Fabric, sessions: Sessions, changing: bool, switch_ports: int) -> dict[str, Any]:
@@ -441,15 +455,15 @@ def make_state(
 
     vcs = made.switches["vcs"]
 
-    retry = zeros(max(1, len(session)), rh_sender.RETRY)
-    retry.srtt_ps = rh_sender.first_srtt_ps(fabric.endpoints, spec.frame_max, spec.endpoints.port_rate_bps)
+    session.srtt_ps = rh_sender.first_srtt_ps(fabric.endpoints, spec.frame_max, spec.endpoints.port_rate_bps)
     lossy = any(made.switches[name] for name in ("lossy", "careful", "mixed")) or kept is Kept.ALWAYS or changing
     spaces = max(1, len(session)) if lossy else 1
+    retry = zeros(spaces, rh_sender.RETRY)
     keep = zeros(spaces, rec.KEEP)
     keep.head = keep.tail = keep.again = -1
 
     op = _operations(graph, units, parts, shares)
-    begin = op.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
+    begin = graph.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
     roots = np.flatnonzero(graph.waits == 0)
     release = roots[np.argsort(begin[roots], kind="stable")].astype(np.int32)
 
@@ -462,6 +476,7 @@ def make_state(
     kernel = zeros(1, rec.KERNEL)
     k = kernel[0]
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
+    k.voq_rows = switch_ports
     k.uplinks = fabric.uplinks
     k.pack, k.frame_max, k.mtu = int(options.pack), spec.frame_max, spec.mtu
     k.body_limit = spec.frame_max - 32
@@ -480,6 +495,7 @@ def make_state(
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
     k.dormant = dormant
+    k.ops = len(graph)
     expected = int(units.sum())
     k.sample_room = min(options.sample_frames, expected + len(graph))
     k.sample_of = max(1, -(-2 * expected // max(1, options.sample_frames)))  # requests, and at most as many answers
@@ -499,13 +515,13 @@ def make_state(
         bucket_head=np.zeros(BUCKETS, np.int32),
         bucket_tail=np.zeros(BUCKETS, np.int32),
         port=port,
+        mine=np.ones(fabric.ports, np.int8),
         node=_nodes(fabric),
         **made.arrays,
         deficit=np.zeros((fabric.ports, vcs), np.int64),
-        voq_head=np.zeros((switch_ports * vcs, inputs), np.int32),
-        voq_tail=np.zeros((switch_ports * vcs, inputs), np.int32),
+        voq=zeros((switch_ports * vcs, inputs), rec.VOQ),
         voq_bits=np.zeros((switch_ports * vcs, words), np.int64),
-        voq_deficit=np.zeros((switch_ports * vcs, inputs), np.int32),
+        voq_count=np.zeros(switch_ports * vcs, np.int32),
         voq_last=np.full(switch_ports * vcs, -1, np.int32),
         ring_head=np.zeros((endpoint_ports, 3), np.int32),
         ring_tail=np.zeros((endpoint_ports, 3), np.int32),
@@ -530,6 +546,10 @@ def make_state(
         owed=np.zeros(max(1, len(session)), np.int8),
         share=share,
         op=op,
+        start_ps=graph.start_ps,
+        compute_ps=graph.compute_ps,
+        address=graph.address,
+        read=_reads(graph, parts, shares),
         op_status=np.zeros(max(1, len(op)) if changing else 1, np.int8),
         succ_ptr=np.ascontiguousarray(graph.succ_ptr, np.int64),
         succ=np.ascontiguousarray(graph.succ, np.int32),

@@ -22,21 +22,22 @@ def enqueue_arrived(S: State, a: int, now_ps: int) -> None:
     """Move the frames that may leave by now into the VOQs of output ``a``: the arbiter sees no frame that has not come."""
     port = S.port[a]
     i = port.transit_head
-    base = (a - S.kernel[0].first_switch_port) * S.kernel[0].vcs
+    base = a - S.kernel[0].first_switch_port
     first_port = S.node[port.node].first_port
     while i >= 0 and S.frame[i].stage_ps <= now_ps:
         f = S.frame[i]
         following = f.next
         f.next = -1
         f.mark_ps = credit_mark(port, f.stage_ps)
-        row = base + f.vc
+        row = base + f.vc * S.kernel[0].voq_rows
         index = f.in_port - first_port
-        if S.voq_head[row, index] == 0:
-            S.voq_head[row, index] = i + 1
+        if S.voq[row, index].head == 0:
+            S.voq[row, index].head = i + 1
             switching.mark_waiting(S.voq_bits, row, index)
         else:
-            S.frame[S.voq_tail[row, index] - 1].next = i
-        S.voq_tail[row, index] = i + 1
+            S.frame[S.voq[row, index].tail - 1].next = i
+        S.voq[row, index].tail = i + 1
+        S.voq_count[row] += 1
         port.queued += 1
         i = following
     port.transit_head = i
@@ -48,17 +49,19 @@ def candidate(S: State, a: int, row: int, vc: int) -> int:
 
     Deficit round robin by bytes: an input keeps its turn while what is left of it covers the frame at its head.
     """
-    j = S.voq_last[row + vc]
-    left = S.voq_deficit[row + vc, j] if j >= 0 else 0
+    if S.voq_count[row] == 0:  # else an empty VC costs a look at the bits of all inputs, three of them a frame
+        return NOTHING
+    j = S.voq_last[row]
+    left = S.voq[row, j].deficit if j >= 0 else 0
     if (
         left <= 0
-        or not switching.is_waiting(S.voq_bits, row + vc, j)
-        or left < S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
+        or not switching.is_waiting(S.voq_bits, row, j)
+        or left < S.frame[S.voq[row, j].head - 1].size_bytes + WIRE_EXTRA_BYTES
     ):
-        j = switching.next_input(S.voq_bits, row + vc, S.kernel[0].words, j)
+        j = switching.next_input(S.voq_bits, row, S.kernel[0].words, j)
     if j < 0:
         return NOTHING
-    f = S.frame[S.voq_head[row + vc, j] - 1]
+    f = S.frame[S.voq[row, j].head - 1]
     if not may_charge(S, a, vc, f.credits):
         return NO_CREDIT
     return j if may_transmit(S, a, f.size_bytes, vc) else HELD
@@ -80,18 +83,19 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
         if port.transit_head >= 0:
             kick(S, a, S.frame[port.transit_head].stage_ps)
         return
-    row = (a - S.kernel[0].first_switch_port) * S.kernel[0].vcs
+    base = a - S.kernel[0].first_switch_port
+    rows = S.kernel[0].voq_rows
     vc = VC_CONTROL
-    j = candidate(S, a, row, VC_CONTROL)
+    j = candidate(S, a, base + VC_CONTROL * rows, VC_CONTROL)
     if j < 0:
-        j0 = candidate(S, a, row, 0)
-        j1 = candidate(S, a, row, 1)
-        j2 = candidate(S, a, row, 2)
+        j0 = candidate(S, a, base, 0)
+        j1 = candidate(S, a, base + rows, 1)
+        j2 = candidate(S, a, base + 2 * rows, 2)
         ready = (1 if j0 >= 0 else 0) | (2 if j1 >= 0 else 0) | (4 if j2 >= 0 else 0)
         held = j == HELD or j0 == HELD or j1 == HELD or j2 == HELD
         vcs = S.kernel[0].vcs
         for further in range(4, vcs):
-            j = candidate(S, a, row, further)
+            j = candidate(S, a, base + further * rows, further)
             if j >= 0:
                 ready |= 1 << further
             held = held or j == HELD
@@ -100,9 +104,9 @@ def on_egress(S: State, a: int, now_ps: int) -> None:
             wait_to_send(S, a, now_ps, held)
             return
         port.turn = vc
-        j = (j0 if vc == 0 else j1 if vc == 1 else j2) if vc < 3 else candidate(S, a, row, vc)
-        S.deficit[a, vc] -= S.frame[S.voq_head[row + vc, j] - 1].size_bytes + WIRE_EXTRA_BYTES
-    send(S, a, row + vc, j, start_ps)
+        j = (j0 if vc == 0 else j1 if vc == 1 else j2) if vc < 3 else candidate(S, a, base + vc * rows, vc)
+        S.deficit[a, vc] -= S.frame[S.voq[base + vc * rows, j].head - 1].size_bytes + WIRE_EXTRA_BYTES
+    send(S, a, base + vc * rows, j, start_ps)
 
 
 @compiled
@@ -118,18 +122,19 @@ def wait_to_send(S: State, a: int, now_ps: int, held_by_llr: bool) -> None:
 def send(S: State, a: int, row: int, j: int, start_ps: int) -> None:
     """Send the head of a VOQ."""
     port = S.port[a]
-    i = S.voq_head[row, j] - 1
+    i = S.voq[row, j].head - 1
     f = S.frame[i]
     wire = f.size_bytes + WIRE_EXTRA_BYTES
-    if S.voq_deficit[row, j] < wire:  # its turn begins; a turn is at least the largest frame
-        S.voq_deficit[row, j] += S.kernel[0].quantum_bytes
-    S.voq_deficit[row, j] -= wire
+    if S.voq[row, j].deficit < wire:  # its turn begins; a turn is at least the largest frame
+        S.voq[row, j].deficit += S.kernel[0].quantum_bytes
+    S.voq[row, j].deficit -= wire
     S.voq_last[row] = j
-    S.voq_head[row, j] = f.next + 1
+    S.voq[row, j].head = f.next + 1
     if f.next < 0:
         switching.mark_empty(S.voq_bits, row, j)
-        S.voq_deficit[row, j] = 0
+        S.voq[row, j].deficit = 0
     port.queued -= 1
+    S.voq_count[row] -= 1
     if S.kernel[0].queues:
         count_queued(S, a, int(f.vc), -int(f.size_bytes), S.kernel[0].now_ps)
     waited = start_ps - f.stage_ps

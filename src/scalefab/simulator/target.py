@@ -103,11 +103,11 @@ def finish(S: State, i: int, t_ps: int) -> None:
             if done.done_ps > o.ready_ps:
                 o.ready_ps = done.done_ps
             if o.waits == 0:
-                if o.start_ps > o.ready_ps:
-                    o.ready_ps = o.start_ps
+                if S.start_ps[j] > o.ready_ps:
+                    o.ready_ps = S.start_ps[j]
                 if o.kind == ops.JOIN or o.kind == ops.COMPUTE:
                     o.first_ps = o.ready_ps
-                    o.done_ps = o.ready_ps + o.compute_ps
+                    o.done_ps = o.ready_ps + S.compute_ps[j]
                     o.executed_ps = o.done_ps
                     S.todo[depth] = j
                     depth += 1
@@ -229,13 +229,14 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
             finish(S, op, visible_ps)
         return
     if o.kind == ops.GET and not answer:
-        o.requested += count
+        read = S.read[op]
+        read.requested += count
         ready_ps = read_for_get(S, op, first, count, visible_ps)
-        if ready_ps > o.data_ready_ps:
-            o.data_ready_ps = ready_ps
-        if o.requested == o.requests:
+        if ready_ps > read.data_ready_ps:
+            read.data_ready_ps = ready_ps
+        if read.requested == read.requests:
             S.kernel[0].dormant -= 1
-            push(S, o.data_ready_ps + S.node[o.dst].tx_ps, SERVE_READ, op, 0)
+            push(S, read.data_ready_ps + S.node[o.dst].tx_ps, SERVE_READ, op, 0)
         return
     if S.kernel[0].verify:
         mark_executed(S, op, first, count, stride)

@@ -40,7 +40,7 @@ def mark_executed(S: State, op: int, first: int, count: int, stride: int) -> Non
 def same_page(S: State, op: int, index: int) -> bool:
     """Return whether a transaction lies in the page of the one before it, behind which it must be executed."""
     o = S.op[op]
-    at = int(o.address) + index * int(o.chunk)
+    at = int(S.address[op]) + index * int(o.chunk)
     return at // PAGE_BYTES == (at - int(o.chunk)) // PAGE_BYTES
 
 
@@ -55,7 +55,7 @@ def apply_value(S: State, op: int, index: int) -> None:
     """Let transaction ``index`` of an ATOMIC change the value at its address, and keep what it brings back."""
     o = S.op[op]
     v = S.valued[S.value_of[op] - 1]
-    c = S.cell[find_cell(S.cell, int(o.dst), int(o.address) + index * int(o.chunk))]
+    c = S.cell[find_cell(S.cell, int(o.dst), int(S.address[op]) + index * int(o.chunk))]
     old = int(c.value)
     S.fetched[int(v.first) + index] = old
     c.value = atomics.combine_integers(int(v.operation), int(v.element), old, int(v.value), int(v.compare))

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled import interpreted
 from ..fabric.arrays import Fabric
 from ..protocol.cbfc import COUNTER_BITS
 from ..protocol.limits import FrameAction
@@ -34,6 +35,7 @@ from ..protocol.llr import TxState
 from ..protocol.operations import VC_CONTROL, VC_RESPONSE
 from ..protocol.reliability import PSN_BITS
 from ..units import format_size
+from . import retry
 from .metrics import node_name, port_name
 from .records import ACK, PARKED, State
 from .waits import Wait, WaitReason, Waits, make_waits
@@ -129,11 +131,11 @@ class _Scan:
             i = int(self.state.frame.next[i])
 
     def _find_output(self, a: int) -> None:
-        row = (a - int(self.k.first_switch_port)) * self.vcs
+        row, rows = a - int(self.k.first_switch_port), len(self.state.voq) // self.vcs
         for i in self._chain(int(self.state.port.transit_head[a])):
             self._put(a, i)
-        for vc, j in np.argwhere(self.state.voq_head[row : row + self.vcs] > 0):
-            for i in self._chain(int(self.state.voq_head[row + vc, j]) - 1):
+        for vc, j in np.argwhere(self.state.voq.head[row::rows] > 0):
+            for i in self._chain(int(self.state.voq.head[row + vc * rows, j]) - 1):
                 self._put(a, i)
 
     def _put(self, a: int, i: int) -> None:
@@ -144,8 +146,8 @@ class _Scan:
 
     def _find_copies(self, a: int) -> None:
         port = self.state.port[a]
-        mask = int(self.k.copies) - 1
-        frames = [int(self.state.copy.frame[a, n & mask]) for n in range(int(port.copy_una), int(port.copy_next))]
+        copy_at = interpreted(retry.copy_at)
+        frames = [int(copy_at(self.state, a, n).frame) for n in range(int(port.copy_una), int(port.copy_next))]
         waiting = [i for i in frames if i >= 0]
         if waiting:
             self.copies[a] = waiting

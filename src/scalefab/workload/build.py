@@ -18,7 +18,7 @@ from .patterns import add_pattern
 from .spec import Collective, MoeLayer, Pattern, Phase, WorkloadSpec
 
 
-def build_graph(spec: WorkloadSpec, endpoints: int, mtu: int) -> OperationGraph:
+def build_graph(spec: WorkloadSpec, endpoints: int, mtu: int, stacks: int = 16) -> OperationGraph:
     """Return the operation graph of a workload.
 
     Parameters
@@ -29,6 +29,8 @@ def build_graph(spec: WorkloadSpec, endpoints: int, mtu: int) -> OperationGraph:
         Endpoints of the fabric.
     mtu
         Data bytes of a full packet (`fabric.spec.FabricSpec.mtu`).
+    stacks
+        Of each endpoint.
 
     Raises
     ------
@@ -45,6 +47,10 @@ def build_graph(spec: WorkloadSpec, endpoints: int, mtu: int) -> OperationGraph:
     for i in _in_order(phases, waits_on):
         gate = None if problems else _gate(builder, [(e, parts[e]) for e in waits_on[i]], ends)
         key = f"workload[{i}].{_kind(phases[i])}"
+        builder.stack = getattr(phases[i], "stack", -1)
+        if builder.stack >= stacks:
+            problems.append(Problem(f"stack {builder.stack} of GPUs with {stacks}", f"0 .. {stacks - 1}", key=f"{key}.stack"))
+            continue
         try:
             part = _add(builder, phases[i], key)
         except InputError as error:

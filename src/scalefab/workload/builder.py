@@ -76,6 +76,7 @@ class GraphBuilder:
     def __init__(self, mtu: int, endpoints: int = 1024) -> None:
         self.mtu = mtu
         self.endpoints = endpoints
+        self.stack = -1
         self._blocks: list[tuple[int, dict[str, NDArray[Any]]]] = []
         self._count = 0
         self._before: list[I4] = []
@@ -111,7 +112,7 @@ class GraphBuilder:
         posted: ArrayLike = 1,
         start_ps: ArrayLike = 0,
         order: ArrayLike = 0,
-        stack: ArrayLike = -1,
+        stack: ArrayLike | None = None,
         tag: ArrayLike = 0,
     ) -> I4:
         """Append operations of one kind that use the network; all arguments broadcast to one length.
@@ -126,6 +127,8 @@ class GraphBuilder:
             Bytes and first target address of each operation.
         chunk
             LSU kinds: bytes of a transaction; bulk kinds: bytes of a message, 0 = as large as can be.
+        stack
+            Whose ports they use, -1 = any; None = ``self.stack``.
 
         Returns
         -------
@@ -151,7 +154,7 @@ class GraphBuilder:
             dst=dst,
             vc=VC_BULK if kind in (Kind.PUT, Kind.SEND) else VC_REQUEST,
             order=order,
-            stack=stack,
+            stack=self.stack if stack is None else stack,
             posted=posted,
             chunk=chunk,
             bytes=size_bytes,
@@ -248,10 +251,11 @@ class GraphBuilder:
         )
 
     def _column(self, name: str, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
-        out = np.full(self._count, _FILL.get(name, 0), dtype)
+        fill = _FILL.get(name, 0)
+        out = np.full(self._count, fill, dtype) if fill else np.zeros(self._count, dtype)  # pages of zeros take no memory
         first = 0
         for length, block in self._blocks:
-            if name in block:
+            if name in block and (np.any(block[name]) or fill):
                 out[first : first + length] = block[name]
             first += length
         return out

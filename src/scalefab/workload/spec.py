@@ -69,6 +69,7 @@ class Collective(Phase):
     operation: Kind = Kind.PUT
     posted: bool = True
     transaction_bytes: int = 0
+    stack: int = -1  #: of each endpoint, whose ports carry it; -1 = all
     chunks: int = 0
     atomics: int = 0  #: all-to-all: counters at each target to which every other rank adds 1, beside the data
 
@@ -90,6 +91,7 @@ class Pattern(Phase):
     repeat: int = 1
     posted: bool = False
     transaction_bytes: int = 0
+    stack: int = -1
     address: int = 0
     atomic: Atomic | None = None  #: None = add 1 to unsigned elements
 

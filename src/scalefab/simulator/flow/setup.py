@@ -124,7 +124,7 @@ def _path_lanes(graph: OperationGraph, fabric: Fabric, options: RunOptions, op: 
     shares = make_shares(graph, fabric, units, parts, options.spray, mtu)
     kind = graph.kind[shares.op]
     mine = np.flatnonzero((shares.answer == 1) | (kind != Kind.GET))
-    which, path = shares.op[mine], shares.path[mine]
+    which, path = shares.op[mine], shares.path[mine].astype(np.int64)
     back = np.isin(graph.kind[which], (Kind.LOAD, Kind.GET))
     src, dst = graph.src[which].astype(np.int64), graph.dst[which].astype(np.int64)
     src, dst = np.where(back, dst, src), np.where(back, src, dst)
