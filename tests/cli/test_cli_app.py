@@ -48,7 +48,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Result], None]:
     """Put a result in the simulator's place."""
 
     def put(result: Result) -> None:
-        def simulate(scenario: Any, *, progress: Any = None) -> Result:
+        def simulate(scenario: Any, *, threads: int = 1, progress: Any = None) -> Result:
             if progress is not None:
                 progress(Progress("compile", False, 0, 0, 0, 100, 0.0))
                 progress(Progress("run", False, 10, 10, 50, 100, 1.0))
@@ -117,7 +117,7 @@ def test_a_full_folder_is_refused_before_the_run(file: str, simulated: Any, caps
 def test_an_interrupt_before_the_run_leaves_no_folder(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def simulate(scenario: Any, *, progress: Any = None) -> Result:
+    def simulate(scenario: Any, *, threads: int = 1, progress: Any = None) -> Result:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scalefab.simulator.run, "simulate", simulate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from typing import Any
 
@@ -49,6 +50,11 @@ def bundle(arrays: Any) -> Any:
     return Bundle(arrays) if jit_enabled() else arrays
 
 
+def _short(name: str) -> str:
+    """Return a few characters for a long name: it stands in the name of each function, and all fields of 90 arrays were 28 KB."""
+    return hashlib.sha256(name.encode()).hexdigest()[:12]
+
+
 class _TableType(types.Array):
     """An array of a bundle: as Numba's, but indices are taken as they are, never counted from the end.
 
@@ -58,7 +64,7 @@ class _TableType(types.Array):
 
     def __init__(self, array: Any) -> None:
         super().__init__(array.dtype, array.ndim, "C", readonly=False, aligned=array.aligned)
-        self.name = f"table of {self.name}"
+        self.name = f"table {_short(self.name)}"
 
 
 class _BundleType(types.Type):
@@ -66,7 +72,7 @@ class _BundleType(types.Type):
 
     def __init__(self, fields: tuple[tuple[str, Any], ...]) -> None:
         self.fields = fields
-        super().__init__(name="Bundle(" + ", ".join(f"{name}: {array}" for name, array in fields) + ")")
+        super().__init__(name=f"Bundle {_short(repr([(name, array.name) for name, array in fields]))}")
 
     @property
     def key(self) -> Any:

@@ -30,7 +30,6 @@ from .quantities import (
     SignedSizeBytes,
     SizeBytes,
     TimePs,
-    at_least,
     fault,
     within,
 )
@@ -121,10 +120,10 @@ class Cbfc(Model):
     overhead: Annotated[SignedSizeBytes, AfterValidator(Limited(_check_overhead, "-16B .. 127B"))] = Field(
         0, description="Bytes added to each packet before it is counted in credits, -16B .. 127B."
     )
-    cf_spacing: Annotated[SizeBytes, at_least(f"{CF_SPACING_LEAST_BYTES}B", units.parse_size_bytes)] = Field(
+    cf_spacing: Annotated[SizeBytes, within(f"{CF_SPACING_LEAST_BYTES}B", "1073741824B", units.parse_size_bytes)] = Field(
         CF_SPACING_BYTES, description="Line time between two CF_UPDATEs, as bytes."
     )
-    refresh: Annotated[SizeBytes, at_least(f"{CF_SPACING_LEAST_BYTES}B", units.parse_size_bytes)] = Field(
+    refresh: Annotated[SizeBytes, within(f"{CF_SPACING_LEAST_BYTES}B", "1073741824B", units.parse_size_bytes)] = Field(
         REFRESH_BYTES, description="Line time after which each VC is told again, as bytes."
     )
     cc_interval: TimePs = Field(
