@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..simulator.goodput import BACK, Dip, find_dips
+from ..simulator.goodput import BACK, Dip, Recovery, find_dips
 from ..simulator.result import Result
 from ..units import format_bandwidth, format_time
 from .sections import section, table
@@ -40,7 +40,7 @@ def faults_section(result: Result) -> str:
         ("goodput before", "n"),
         ("lowest", "n"),
         ("lowest from", "n"),
-        ("back after", "n"),
+        ("then", "n"),
         ("time lost", "n"),
     )
     rest = len(dips) - _ROWS
@@ -51,7 +51,8 @@ def faults_section(result: Result) -> str:
         body += f"<p>and {rest} more, see result.json</p>"
     note = (
         f"Data bytes that became visible in memory, all GPUs together, in bins of {format_time(result.executed_bin_ps)}; "
-        f"dotted: a fault begins. Goodput is back when a bin reaches {100 * BACK:.0f} % of the mean before. "
+        f"dotted: a fault begins. Goodput is back when a bin reaches {100 * BACK:.0f} % of the mean before; where it settles "
+        "lower, as without a plane, when it comes near that level. "
         "Time lost: how much longer the bytes took than at that mean. "
         "Faults before the first data and those while the last 5 % of the bytes move have no row."
     )
@@ -59,13 +60,14 @@ def faults_section(result: Result) -> str:
 
 
 def _cells(dip: Dip) -> tuple[str, ...]:
-    back = "not" if dip.recovery_ps is None else format_time(dip.recovery_ps) if dip.recovery_ps else "no dip"
     told = (
         format_time(dip.at_ps),
         format_bandwidth(round(dip.before_Bps)),
         f"{100 * dip.dip:.1f} %",
         format_time(dip.lowest_ps),
-        back,
+        dip.back_text(),
         format_time(dip.lost_ps),
     )
+    if dip.outcome is Recovery.NOT_RESOLVED:
+        told = (*told[:2], "", "", f"not resolved: {dip.reason}", "")
     return tuple(escape(text) for text in told)
