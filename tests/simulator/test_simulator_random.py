@@ -29,6 +29,8 @@ WORKLOADS = (
     "permutation: {operation: put, bytes: 200KiB, posted: false}",
     "all_reduce: {size: 256KiB}",
     "permutation: {operation: atomic, bytes: 2KiB, transaction: 8B}",
+    "all_to_all: {bytes_per_pair: 32KiB, atomics: 3}",  # the sums, and what each add brought back, are checked too
+    "incast: {operation: atomic, bytes: 512B, atomic: {do: max, type: i32, value: 7}}",
 )
 
 
@@ -93,7 +95,7 @@ def build(workload: str, options: tuple[str, ...], shape: dict[str, int] | None)
 def recipes(draw: Any) -> Recipe:
     """Workload, settings, shape, faults: what a scenario is made of (a scenario's own text would be too long to read)."""
     workload = draw(st.sampled_from(WORKLOADS))
-    more = [[], ["fabric.llr.re_init_on_flush=on"], ["fabric.llr.enabled=off"], ["fabric.sen=off"]]
+    more = [[], ["fabric.llr.re_init_on_flush=on"], ["fabric.llr.enabled=off"], ["fabric.sen=off"], ["fabric.sen_congestion=on"]]
     spray = draw(st.sampled_from(["hash", "round_robin", "least_queued", "single"]))
     options = ["run.verify=memory", f"run.seed={draw(st.integers(1, 9))}", f"run.spray={spray}", *draw(st.sampled_from(more))]
     if draw(st.booleans()):
@@ -145,3 +147,36 @@ def test_all_is_delivered_once(recipe: Recipe) -> None:
 @given(recipes())
 def test_all_is_delivered_once_at_length(recipe: Recipe) -> None:
     check(recipe)
+
+
+def down(at_ps: int, *ports: int) -> tuple[Fault, ...]:
+    return tuple(Fault(at_ps, port, FaultKind.LINK_DOWN) for port in ports)
+
+
+FOUND: dict[str, Recipe] = {
+    # a port that comes up sends before its GPU hears so: what followed to the same page went another way and came first
+    "all paths down, then up": (
+        "all_to_all: {bytes_per_pair: 8KiB, operation: store, posted: false}",
+        ("run.verify=memory", "run.spray=hash", "fabric.llr.enabled=off"),
+        None,
+        (*down(0, 0), Fault(90_000_000, 0, FaultKind.LINK_UP)),
+    ),
+    # answers of a dead port moved to others, and the request that waited for their room at the old one was not woken
+    "a request waits at a dead port": (
+        "permutation: {operation: load, bytes: 24KiB, transaction: 64B}",
+        (
+            *("run.verify=memory", "run.spray=hash", "fabric.gpus.tx_latency=50ns", "fabric.gpus.rx_latency=50ns"),
+            *("fabric.gpus.memory.latency=150ns", "fabric.switches.buffer=8KiB", "fabric.gpus.buffer=8KiB"),
+        ),
+        {"gpus": 5, "stacks": 3},
+        (
+            *(Fault(0, port, FaultKind.RATE, 400 * 10**9) for port in (0, 12)),
+            *down(435_976, 1, 4, 7, 10, 13),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_random_runs_have_found(name: str) -> None:
+    check(FOUND[name])

@@ -150,6 +150,7 @@ def free_reply(S: State, n: int, a: int) -> None:
     k = S.kernel[0]
     r = S.reply[n]
     S.responses[a].bytes -= answer_bytes(S, r.op, r.first, r.count)
+    wake_held(S, a, S.kernel[0].now_ps)
     r.next = k.reply_free
     k.reply_free = n
     k.replies_left += 1

@@ -33,7 +33,7 @@ from .pools import release_frame
 from .ports import credit_mark, window_mark
 from .recheck import ask_itself, ask_path_again, waits_for_recheck, watch_path
 from .records import ASK_TIMER, PARKED, State
-from .responses import answer_bytes, on_queued
+from .responses import answer_bytes, on_queued, wake_held
 from .retransmit import wake_session
 
 
@@ -84,13 +84,21 @@ def path_up(S: State, src: int, dst: int, path: int, why: int, now_ps: int) -> N
 
 @compiled
 def free_stranded(S: State, src: int, dst: int, now_ps: int) -> None:
-    """Move what waits at spaces of paths that are not live, because no path was."""
+    """Move what waits at spaces of paths that are not live, because no path was.
+
+    A port that comes up sends before its GPU hears so: what such a space has under way then is closed first, or what follows it
+    to the same page would overtake it on another path.
+    """
     for path in range(S.kernel[0].path_count):
         if path_live(S, src, dst, path):
             continue
         for vc in range(3):
             s = space_of(S, src, dst, path, vc)
-            if S.session[s].state != rh.SPACE_CLOSING and (S.flow[s].share_head >= 0 or S.flow[s].reply_head >= 0):
+            if S.session[s].state == rh.SPACE_CLOSING or (S.flow[s].share_head < 0 and S.flow[s].reply_head < 0):
+                continue
+            if S.session[s].state == rh.SPACE_OPEN and rh.in_flight(S.session[s], PSN_BITS) > 0:
+                begin(S, s, CLOSE, now_ps)
+            else:
                 move_waiting(S, s, now_ps)
 
 
@@ -332,9 +340,13 @@ def move_waiting(S: State, s: int, now_ps: int) -> None:
 
 @compiled
 def move_room(S: State, n: int, here: int, there: int) -> None:
-    """Move the room that answer ``n`` takes in a response queue to another port."""
+    """Move the room that answer ``n`` takes in a response queue to another port; who waits for it at the old one goes on.
+
+    At a port that is dead nothing else would wake it: a request stayed in the receive buffer for ever.
+    """
     if here != there:
         r = S.reply[n]
         size = answer_bytes(S, r.op, r.first, r.count)
         S.responses[here].bytes -= size
         on_queued(S, there, size)
+        wake_held(S, here, S.kernel[0].now_ps)

@@ -125,10 +125,43 @@ def is_busy(S: State, s: int) -> bool:
 
 
 @compiled
+def others_busy(S: State, s: int) -> bool:
+    """Return whether another live path of the pair of session ``s`` is busy on its VC."""
+    session = S.session[s]
+    for path in range(S.kernel[0].path_count):
+        t = space_of(S, session.src, session.dst, path, session.vc)
+        if t != s and is_busy(S, t) and path_live(S, session.src, session.dst, path):
+            return True
+    return False
+
+
+@compiled
+def refuge(S: State, s: int, h: int) -> int:
+    """Return the path that bucket ``h`` of session ``s`` fell back to while that of ``s``, live again, was not."""
+    session = S.session[s]
+    best = -1
+    weight = -1
+    for wanted in (True, False):
+        for path in range(S.kernel[0].path_count):
+            if path == session.path or not path_live(S, session.src, session.dst, path):
+                continue
+            if wanted and unwanted(S.path_state[state_index(S, session.src, session.dst, path)], h):
+                continue
+            w = multipath.fallback_weight(h, S.path_id[path])
+            if w > weight:
+                best = path
+                weight = w
+        if best >= 0:
+            return best
+    return best
+
+
+@compiled
 def redirect(S: State, s: int, op: int, index: int) -> int:
     """Return the session that takes new work of session ``s``: itself while its path is live or it is being closed.
 
-    A bucket that has moved comes back when the space that it moved to has nothing un-acked and nothing waiting.
+    A bucket that has moved comes back when no other space of the pair has anything un-acked or waiting; till then it stays
+    where it is: the first busy space that was found took work past what the bucket had under way elsewhere.
     """
     session = S.session[s]
     if path_live(S, session.src, session.dst, session.path):
@@ -137,10 +170,8 @@ def redirect(S: State, s: int, op: int, index: int) -> int:
             if t >= 0:
                 return t
         if S.flow[s].moved and session.vc == ops.VC_REQUEST:
-            for path in range(S.kernel[0].path_count):
-                t = space_of(S, session.src, session.dst, path, session.vc)
-                if t != s and is_busy(S, t) and path_live(S, session.src, session.dst, path):
-                    return t
+            if others_busy(S, s):
+                return space_of(S, session.src, session.dst, refuge(S, s, bucket_of(S, op, index)), session.vc)
             S.flow[s].moved = 0
         if S.kernel[0].load and session.vc == ops.VC_REQUEST and not is_busy(S, s):
             t = lighter(S, s, op, index)
