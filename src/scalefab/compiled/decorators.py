@@ -71,11 +71,11 @@ def compiled_entry(function: _F) -> _F:
         return function
     folder = cache_folder()
     if folder is None:
-        return _apart(numba.njit(nogil=True, pipeline_class=Pipeline)(function))
+        return _apart(numba.njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=Pipeline)(function))
     previous = config.CACHE_DIR  # read from the environment once, when Numba is imported
     config.CACHE_DIR = str(folder)
     try:
-        return _apart(numba.njit(nogil=True, cache=True, pipeline_class=Pipeline)(function))
+        return _apart(numba.njit(nogil=True, cache=True, no_cfunc_wrapper=True, pipeline_class=Pipeline)(function))
     finally:
         config.CACHE_DIR = previous
 
