@@ -163,6 +163,8 @@ def test_capture_writes_real_frames(file: str) -> None:
         (["timeline", "."], "holds no manifest.json"),
         (["run", "small.yaml", "--capture-phy"], "--capture-phy without frames to capture"),
         (["run", "small.yaml", "--capture", "-1"], "--capture"),
+        (["run", "small.yaml", "--threads", "2", "--capture", "5"], "frames are captured by one thread only"),
+        (["run", "small.yaml", "--threads", "2", "--fidelity", "flow"], "flows are simulated by one thread"),
         (["timeline", ".", "--format", "pdf"], "pdf"),
     ],
 )

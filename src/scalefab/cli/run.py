@@ -82,6 +82,8 @@ def _recording(scenario: Scenario, kept: Kept) -> Scenario:
     from ..scenario.fidelity import Fidelity
 
     options = replace(scenario.options, sample_frames=kept.sample_frames)
+    if kept.threads > 1 and options.fidelity is Fidelity.FLOW:
+        raise InputError([Problem("flows are simulated by one thread", "--threads without flow fidelity", key="--threads")])
     if kept.capture_frames and kept.threads > 1:
         raise InputError([Problem("frames are captured by one thread only", "--capture without --threads", key="--capture")])
     if kept.capture_frames:

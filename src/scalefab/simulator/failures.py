@@ -15,6 +15,7 @@ from .calendar import push
 from .records import NO_PATH, PARKED, State
 from .responses import answer_bytes, wake_held
 from .retransmit import wake_session
+from .rings import queue_reply, queue_share
 
 ENDED_OK, TIMED_OUT, NOT_STARTED = 0, 6, -1
 """How an operation ended, or will: `result.Ending`; 6 is the status of the profile."""
@@ -118,12 +119,7 @@ def drop_waiting(S: State, s: int, now_ps: int) -> None:
     while n >= 0:
         following = S.share[n].next
         if not has_failed(S, S.share[n].op):
-            S.share[n].next = -1
-            if flow.share_head < 0:
-                flow.share_head = n
-            else:
-                S.share[flow.share_tail].next = n
-            flow.share_tail = n
+            queue_share(S, s, n)
         n = following
     n = flow.reply_head
     flow.reply_head = -1
@@ -132,14 +128,8 @@ def drop_waiting(S: State, s: int, now_ps: int) -> None:
         if has_failed(S, S.reply[n].op):
             free_reply(S, n, S.session[s].port)
         else:
-            S.reply[n].next = -1
-            if flow.reply_head < 0:
-                flow.reply_head = n
-            else:
-                S.reply[flow.reply_tail].next = n
-            flow.reply_tail = n
+            queue_reply(S, s, n)
         n = following
-    wake_held(S, S.session[s].port, now_ps)
     if flow.place == PARKED and flow.share_head < 0 and flow.reply_head < 0:
         wake_session(S, s, now_ps)  # it has nothing to wait for any more
 
@@ -150,7 +140,7 @@ def free_reply(S: State, n: int, a: int) -> None:
     k = S.kernel[0]
     r = S.reply[n]
     S.responses[a].bytes -= answer_bytes(S, r.op, r.first, r.count)
-    wake_held(S, a, S.kernel[0].now_ps)
+    wake_held(S, a, k.now_ps)
     r.next = k.reply_free
     k.reply_free = n
     k.replies_left += 1

@@ -15,7 +15,7 @@ from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .ports import credit_mark, kick, look_ps, window_mark
 from .records import NOWHERE, State
-from .rings import enter_ring
+from .rings import enter_ring, queue_reply, queue_share
 
 REDUCED_REQUEST = 1 << 9  # likewise: congested for VC 0; `paths.CONGESTED` stands for VC 2
 LOADED = 2  # in `FLOW.moved`: because its path is congested or degraded, not because it is not live
@@ -224,30 +224,18 @@ def mark_reply(S: State, n: int, now_ps: int) -> None:
 @compiled
 def append_share(S: State, n: int, t: int, now_ps: int) -> None:
     """Put share ``n`` at the end of what waits in session ``t``."""
-    flow = S.flow[t]
     move_marks(S, S.share[n], S.session[S.share[n].session].port, S.session[t].port, now_ps)
     S.share[n].session = t
-    S.share[n].next = -1
-    if flow.share_head < 0:
-        flow.share_head = n
-    else:
-        S.share[flow.share_tail].next = n
-    flow.share_tail = n
+    queue_share(S, t, n)
     awake(S, t, now_ps)
 
 
 @compiled
 def append_reply(S: State, n: int, t: int, now_ps: int) -> None:
     """Put answer ``n``, whose waits are counted from `mark_reply` on, at the end of what waits in session ``t``."""
-    flow = S.flow[t]
     move_marks(S, S.reply[n], S.session[S.reply[n].session].port, S.session[t].port, now_ps)
     S.reply[n].session = t
-    S.reply[n].next = -1
-    if flow.reply_head < 0:
-        flow.reply_head = n
-    else:
-        S.reply[flow.reply_tail].next = n
-    flow.reply_tail = n
+    queue_reply(S, t, n)
     awake(S, t, now_ps)
 
 

@@ -129,8 +129,7 @@ class _Run:
         begin = time.perf_counter()
         reason, _, _ = self.kernel(self.bundle, self.until_ps, max_events)
         self.wall_s += time.perf_counter() - begin
-        if self.state.kernel[0].past:
-            raise RuntimeError("defect of the simulator: an event was scheduled in the past")
+        self.require_no_past()
         return Reason(int(reason))
 
     def to_the_end(self) -> Reason:
@@ -178,7 +177,13 @@ class _Run:
         outcome = run_parts(self.state, self.divided.parts, self.plane_of, self.kernel, self.until_ps, tell)
         self.wall_s += time.perf_counter() - begin
         self.interrupted = outcome.interrupted
+        self.require_no_past()
         return outcome
+
+    def require_no_past(self) -> None:
+        """Raise RuntimeError if an event lay before the time at which it was made."""
+        if self.state.kernel[0].past:
+            raise RuntimeError("defect of the simulator: an event was scheduled in the past")
 
     def restart(self, kept: Kept) -> None:
         """Run anew; with copies when an ACK came later than RH's timer, which a run without losses expected not to happen."""

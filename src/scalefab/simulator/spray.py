@@ -23,7 +23,7 @@ from .calendar import push
 from .pathstate import awake, bulk_reduced, space_of, state_index
 from .ports import credit_mark, kick, line_ps, look_ps, window_mark
 from .records import NOWHERE, RESTING, RESUME, State
-from .rings import enter_ring
+from .rings import enter_ring, queue_share
 
 _SPARE_SHARES = 64
 
@@ -109,13 +109,7 @@ def give(S: State, n: int, t: int, index: int, count: int, now_ps: int) -> None:
     port = S.port[S.session[t].port]
     share.credit_mark_ps = credit_mark(port, now_ps)
     share.window_mark_ps = window_mark(port, now_ps)
-    share.next = -1
-    flow = S.flow[t]
-    if flow.share_head < 0:
-        flow.share_head = m
-    else:
-        S.share[flow.share_tail].next = m
-    flow.share_tail = m
+    queue_share(S, t, m)
     awake(S, t, now_ps)
 
 
@@ -128,12 +122,7 @@ def split_waiting(S: State, s: int, now_ps: int) -> None:
     while n >= 0:
         following = S.share[n].next
         if S.share[n].stride == 0 or split_share(S, n, s, now_ps) > 0:
-            S.share[n].next = -1
-            if flow.share_head < 0:
-                flow.share_head = n
-            else:
-                S.share[flow.share_tail].next = n
-            flow.share_tail = n
+            queue_share(S, s, n)
         n = following
 
 

@@ -23,7 +23,7 @@ from ...scenario.scenario import RunOptions
 from ...workload.bounds import endpoint_mebi_ps, endpoint_table
 from ...workload.graph import OperationGraph
 from ..records import zeros
-from ..setup import make_shares, unit_counts
+from ..shares import make_shares, unit_counts
 from . import measure as m
 from . import overhead
 from . import records as rec
