@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..errors import ExitCode, InputError, RunInterrupted, ScalefabError
+from ..errors import ExitCode, InputError, ScalefabError
+from .interrupt import interruptible
 from .output import complain, flush
+from .proofs import PROOFS
 
 _HELP = "EthLink and ETH-X, open and runnable: simulate a GPU scale-up network, every frame of it, and hear what limits it."
 _EPILOG = """\b
@@ -113,7 +114,7 @@ def run(
     from .run import Kept, run_scenario, with_fidelity
 
     kept = Kept(out, capture_frames=capture, capture_phy=capture_phy, sample_frames=frames, parquet=parquet, threads=threads)
-    with _interruptible():
+    with interruptible():
         return run_scenario(file, with_fidelity(overrides or (), fidelity), kept=kept, json_wanted=json, quiet=quiet)
 
 
@@ -125,7 +126,7 @@ def report(run: _Run) -> int:
     """Draw the report of a run again from what its folder keeps, in place."""
     from .stored import draw_again
 
-    with _interruptible():
+    with interruptible():
         return draw_again(run)
 
 
@@ -141,7 +142,7 @@ def compare(
     """Show changed settings beside changed results of two runs; what a machine needed for them is told, not counted."""
     from .stored import compare_runs
 
-    with _interruptible():
+    with interruptible():
         return compare_runs(before, after, json_wanted=json, html=html)
 
 
@@ -159,7 +160,7 @@ def timeline(
     """Write the first part of a run as a timeline for ui.perfetto.dev: frames on lines, operations, credits, buffers."""
     from .stored import write_timeline
 
-    with _interruptible():
+    with interruptible():
         return write_timeline(run, form, out)
 
 
@@ -172,7 +173,7 @@ def check(
     """Validate a scenario without running it: every fault with file and line."""
     from .check import check_scenario
 
-    with _interruptible():
+    with interruptible():
         return check_scenario(file, overrides or (), json_wanted=json)
 
 
@@ -186,7 +187,7 @@ def profile_command(
     """Say where the time of a run goes: reading, building, kernel; and inside the kernel by kind of event, ns each."""
     from .profile import profile_scenario
 
-    with _interruptible():
+    with interruptible():
         return profile_scenario(file, overrides or (), json_wanted=json, quiet=quiet)
 
 
@@ -231,7 +232,7 @@ def bench_command(
     from .run import with_fidelity
 
     asked = Asked(operation, fabric, begin, end, factor, ranks, datatype, root, algorithm)
-    with _interruptible():
+    with interruptible():
         return bench(asked, with_fidelity(overrides or (), fidelity), json_wanted=json, quiet=quiet)
 
 
@@ -281,7 +282,7 @@ def sweep_command(
     from .sweep import Asked, sweep
 
     asked = Asked(vary or (), side_by_side, out, processes, scheduler)
-    with _interruptible():
+    with interruptible():
         return sweep(file, with_fidelity(overrides or (), fidelity), asked, form="json" if json else form.value, quiet=quiet)
 
 
@@ -336,7 +337,7 @@ def fabric_draw(
     """Draw the wiring of a scenario as SVG: planes and GPUs, or leaves, spines and GPUs. Nothing is run."""
     from .fabric import draw_fabric
 
-    with _interruptible():
+    with interruptible():
         return draw_fabric(file, overrides or (), out=out)
 
 
@@ -350,7 +351,7 @@ def headers(
     """Compare header stacks: data as a share of the bytes on the line, with preamble and gap."""
     from .headers import compare_stacks
 
-    with _interruptible():
+    with interruptible():
         return compare_stacks(size, frame_max, pack=pack, json_wanted=json)
 
 
@@ -362,7 +363,7 @@ def vectors(
     """Write golden vectors as JSON and $readmemh hexadecimal: frames good and bad, link forms, target sequences."""
     from .vectors import write_vectors
 
-    with _interruptible():
+    with interruptible():
         return write_vectors(folder, json_wanted=json)
 
 
@@ -392,7 +393,7 @@ def dissect(
     """Take a capture apart: every packet with its opcodes, every field, and the verdict on ICRC and FCS."""
     from .dissect import dissect_file
 
-    with _interruptible():
+    with interruptible():
         return dissect_file(
             file,
             json_wanted=json,
@@ -417,7 +418,7 @@ def artefacts(
     """Write what is generated from the profile's tables: Wireshark dissector, C header, SystemVerilog package, document."""
     from .artefacts import write_artefacts
 
-    with _interruptible():
+    with interruptible():
         return write_artefacts(target)
 
 
@@ -447,69 +448,12 @@ def fec(
     from .fec import FecOptions, show_codes
 
     options = FecOptions(rate, ber, burst, depth, frame, length, trials, seed)
-    with _interruptible():
+    with interruptible():
         return show_codes(options, json_wanted=json, out=out)
 
 
-@app.command(epilog=_EPILOG, short_help="Run the industry's conformance cases of LLR and CBFC, or your own.")
-def conformance(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID ...]", help="Such as LLR-02 CBFC-10; all without.", show_default=False)
-    ] = None,
-    scenario: Annotated[
-        Path | None,
-        typer.Option("--scenario", metavar="FILE", help="A file of your own cases; docs/conformance.md.", show_default=False),
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the record of every run as CSV too.", show_default=False)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
-) -> int:
-    """Run conformance cases on the simulated switch: testers, faults and what must hold, each case a YAML file.
-
-    One row a case and frame size: what was expected, what was measured, passed or not. Exit 1 when one failed.
-    """
-    from .conformance import run_conformance
-
-    with _interruptible():
-        return run_conformance(ids or (), scenario=scenario, csv=csv, json_wanted=json)
-
-
-@app.command("explore", epilog=_EPILOG, short_help="Search all states of a protocol for one that breaks a promise.")
-def explore_command(
-    protocol: Annotated[str, typer.Argument(metavar="llr|cbfc|rh|path-change", help="What to explore.", show_default=False)],
-    width: Annotated[int, typer.Option("--width", help="Bits of a sequence number.")] = 3,
-    window: Annotated[int, typer.Option("--window", help="Frames un-acknowledged at most; credits of the VC.")] = 3,
-    faults: Annotated[int, typer.Option("--faults", help="Faults that the channel may make.")] = 2,
-    plant: Annotated[
-        str,
-        typer.Option(
-            "--plant",
-            metavar="FAULT",
-            help="A fault to plant and find. llr: no-duplicate-ack, overtaken-init; cbfc: double-charge, ineligible-cc-update; "
-            "rh: no-duplicate-ack, nack-storm; path-change: blind-replay, stale-nonce, nonce-of-pair.",
-            show_default=False,
-        ),
-    ] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")] = False,
-) -> int:
-    """Search every state that two ends and a bad channel can reach, with the transition functions that the simulator runs.
-
-    Each state keeps the invariants, and from each one all is delivered once faults stop; if not, exit 1 with a shortest trace.
-    """
-    from .explore import explore_protocol
-
-    with _interruptible():
-        return explore_protocol(protocol, width=width, window=window, faults=faults, plant=plant, json_wanted=json)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn Ctrl-C into our own error before Typer makes another exit code of it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise RunInterrupted("interrupted before there was a result") from None
+for _name, _command, _short in PROOFS:
+    app.command(_name, epilog=_EPILOG, short_help=_short)(_command)
 
 
 def run_app(argv: Sequence[str]) -> ExitCode:

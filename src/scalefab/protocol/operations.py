@@ -10,7 +10,10 @@ ATOMIC    0    TH 16 + 8 (16 for       VC 1, TH 8 + 8          4 or 8 bytes each
                compare-swap)
 PUT       2    TH 16 + data            VC 1, TH 8 (COMPLETION) messages of ``chunk`` bytes, packets of mtu
 SEND      2    TH 16 + data            VC 1, TH 8 (COMPLETION) messages of ``chunk`` bytes, packets of mtu
+PUT       2    as PUT; last packet     VC 1, TH 8 (COMPLETION) one message, packets of mtu; a flag is written behind it
+_SIGNAL        + 16
 GET       0    TH 16 + 8 (RDMA_READ)   VC 2, TH 8 + data       messages of ``chunk`` bytes, packets of mtu
+FENCE     0, 2 TH 16                   VC 1, TH 8              one on each sequence space that needs one (`ordering`)
 ========= ==== ======================= ======================= ==========================================
 
 VCs, opcodes and body rules: open profile section 1 (`own`). A posted operation has no answer. JOIN and COMPUTE stand in
@@ -61,10 +64,12 @@ __all__ = [
     "ORDERED_SET_BYTES",
     "PREAMBLE_BYTES",
     "PUT",
+    "PUT_SIGNAL",
     "REDUCE",
     "REQUEST_OPCODE",
     "RESPONSE_OPCODE",
     "SEND",
+    "SIGNAL_BYTES",
     "STORE",
     "TH_REQUEST_BYTES",
     "TH_RESPONSE_BYTES",
@@ -79,6 +84,8 @@ __all__ = [
     "body_limit",
     "frame_bytes",
     "is_bulk",
+    "is_local",
+    "is_message",
     "message_packets",
     "mtu_bytes",
     "packet_bytes",
@@ -93,7 +100,10 @@ __all__ = [
 ]
 
 # The same kinds as plain integers: compiled functions compare integers, the enum is for printing.
-LOAD, STORE, ATOMIC, REDUCE, PUT, GET, SEND, FENCE, COMPUTE, JOIN = range(10)
+LOAD, STORE, ATOMIC, REDUCE, PUT, GET, SEND, FENCE, COMPUTE, JOIN, PUT_SIGNAL = range(11)
+
+SIGNAL_BYTES = 16
+"""What the last packet of RDMA_WRITE_SIG carries before its data: address and value (open profile section 1)."""
 
 REQUEST_OPCODE = {
     Kind.LOAD: Opcode.LOAD,
@@ -103,6 +113,8 @@ REQUEST_OPCODE = {
     Kind.PUT: Opcode.RDMA_WRITE,
     Kind.GET: Opcode.RDMA_READ,
     Kind.SEND: Opcode.SEND,
+    Kind.FENCE: Opcode.FENCE,
+    Kind.PUT_SIGNAL: Opcode.RDMA_WRITE_SIG,
 }
 RESPONSE_OPCODE = {
     Kind.LOAD: Opcode.LOAD_RSP,
@@ -112,6 +124,8 @@ RESPONSE_OPCODE = {
     Kind.PUT: Opcode.COMPLETION,
     Kind.GET: Opcode.RDMA_READ_RSP,
     Kind.SEND: Opcode.COMPLETION,
+    Kind.FENCE: Opcode.FENCE_RSP,
+    Kind.PUT_SIGNAL: Opcode.COMPLETION,
 }
 
 
@@ -142,9 +156,21 @@ def mtu_bytes(frame_max: int) -> int:
 
 
 @compiled
+def is_message(kind: int) -> bool:
+    """Return whether the request is a message on VC 2, answered by COMPLETION."""
+    return kind == PUT or kind == SEND or kind == PUT_SIGNAL
+
+
+@compiled
+def is_local(kind: int) -> bool:
+    """Return whether an operation stands in the graph only and uses no network."""
+    return kind == JOIN or kind == COMPUTE
+
+
+@compiled
 def request_vc(kind: int) -> int:
     """Return the VC that the requests of a kind travel in."""
-    return VC_BULK if kind == PUT or kind == SEND else VC_REQUEST
+    return VC_BULK if is_message(kind) else VC_REQUEST
 
 
 @compiled
@@ -224,4 +250,4 @@ def transaction_bytes(op_bytes: int, chunk: int, index: int) -> int:
 @compiled
 def is_bulk(kind: int) -> int:
     """Return 1 for operations carried as RDMA packets, 0 for LSU transactions."""
-    return 1 if kind == PUT or kind == GET or kind == SEND else 0
+    return 1 if kind == GET or is_message(kind) else 0

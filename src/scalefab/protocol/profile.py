@@ -22,6 +22,7 @@ class Kind(IntEnum):
     FENCE = 7
     COMPUTE = 8
     JOIN = 9
+    PUT_SIGNAL = 10
 
 
 class Opcode(IntEnum):

@@ -4,6 +4,7 @@ The simulator keeps who, where and how much; what it does not keep is filled in 
 
 - data at address a is the byte a mod 8 of the little-endian 64-bit integer a - a mod 8: memory that holds its own addresses;
 - tags: serial per (src, dst) and tag space in the order of the graph, bit 15 as in the profile; posted STORE and REDUCE 0;
+- a FENCE takes a tag of the upper half of the free ones, from its operation, attempt and space;
 - REDUCE adds f32, ATOMIC adds u32 or u64; SEND goes to queue 0, its match is the operation's tag; context ids are 0.
 """
 
@@ -21,7 +22,7 @@ from ..protocol import multipath, operations
 from ..protocol.codec import encode, pack
 from ..protocol.frame import Frame, Th, Transaction, WireFormat, ack_frame, data_frame
 from ..protocol.icrc import fcs
-from ..protocol.layout import FCS, READ_TOTAL, SEND_ADDRESS, TTL_SENT
+from ..protocol.layout import FCS, READ_TOTAL, SEND_ADDRESS, SIGNAL, TTL_SENT
 from ..protocol.opcodes import AtomicOp, ElementType
 from ..protocol.profile import FCS_BYTES, MESSAGE_MAX_PACKETS, VC_BULK, Kind, Opcode
 from ..simulator.trace import Trace
@@ -31,8 +32,9 @@ I8 = NDArray[np.int64]
 
 _TTL_AT = 14  # byte of NET that ends with ttl
 _SERIAL_BIT = 1 << 15  # the tag space of ATOMIC, SEND and RDMA_WRITE
-_BULK = (Kind.PUT, Kind.GET, Kind.SEND)
-_SERIAL = (Kind.ATOMIC, Kind.PUT, Kind.SEND)
+_BULK = (Kind.PUT, Kind.GET, Kind.SEND, Kind.PUT_SIGNAL)
+_SERIAL = (Kind.ATOMIC, Kind.PUT, Kind.SEND, Kind.PUT_SIGNAL)
+_FENCE_TAGS = 1 << 14  # upper half of the free tags
 _PER_PACKET = (multipath.Spray.ROUND_ROBIN, multipath.Spray.LEAST_QUEUED)
 _REDUCE_KIND = AtomicOp.ADD << 4 | ElementType.F32
 
@@ -61,6 +63,7 @@ class FrameMaker:
         self.wire = WireFormat(frame_max=fabric.spec.frame_max)
         self._message_bytes = _message_sizes(graph, self._mtu)
         self._first_tag = _first_serials(graph, self._message_bytes)
+        self._signals = {int(op): i for i, op in enumerate(graph.signals.op)}
         self._first_message = _serials(graph, np.isin(graph.kind, (Kind.SEND,)), _units(graph, self._message_bytes))
 
     def frame(self, row: int) -> Frame:
@@ -121,6 +124,9 @@ class FrameMaker:
         kind = Kind(int(self._graph.kind[op]))
         if kind is Kind.GET:
             return self._read(op, unit, answer)
+        if kind is Kind.FENCE:
+            tag = _FENCE_TAGS | (op * 61 + unit) % _FENCE_TAGS
+            return Transaction(Th(Opcode.FENCE_RSP, posted=1, tag=tag) if answer else Th(Opcode.FENCE, tag=tag))
         if kind in _BULK:
             return self._completion(op, unit) if answer else self._packet(op, unit, kind)
         return self._answer(op, unit, kind) if answer else self._request(op, unit, kind)
@@ -175,7 +181,13 @@ class FrameMaker:
             context=packet,
             address=target,
         )
-        return Transaction(th, (memory_bytes(address, size),))
+        data = memory_bytes(address, size)
+        return Transaction(th, (*self._signal(op), data) if kind is Kind.PUT_SIGNAL and th.last else (data,))
+
+    def _signal(self, op: int) -> tuple[bytes, bytes]:
+        row, signals = self._signals[op], self._graph.signals
+        head = pack(SIGNAL, {"add": int(signals.add[row]), "address": int(signals.address[row])})
+        return head, int(signals.value[row]).to_bytes(8, "little", signed=True)
 
     def _is_last(self, op: int, message: int, packet: int) -> bool:
         size = min(int(self._message_bytes[op]), int(self._graph.bytes[op]) - message * int(self._message_bytes[op]))

@@ -11,6 +11,8 @@ from ..fabric.timing import cable_delay_ps
 from ..protocol.multipath import Spray
 from ..protocol.opcodes import AtomicOp, ElementType
 from ..protocol.operations import Kind
+from ..workload import spec
+from ..workload.programtext import parse_thread
 from ..workload.spec import (
     Algorithm,
     Collective,
@@ -36,6 +38,7 @@ from .entries import (
     PatternTask,
     Permutation,
     PointToPoint,
+    Program,
     RingTask,
 )
 from .fidelity import Fidelity
@@ -157,6 +160,10 @@ def workload_spec(entries: list[Entry], folder: Path, read_model: ReadModel) -> 
                 phases.append(_moe(phase, task, folder, read_model, f"workload[{index}].moe.model"))
             except InputError as error:
                 problems += error.problems
+        elif isinstance(task, Program):
+            threads = tuple(parse_thread(text) for text in task.threads)
+            stack = -1 if task.stack is None else task.stack
+            phases.append(spec.Program(phase.name, phase.after, phase.start_ps, threads, stack))
         elif isinstance(task, CollectiveTask):
             phases.append(_collective(phase, entry.kind, task))
         else:

@@ -1,4 +1,4 @@
-"""The workload of the user's file as pydantic models: one entry = one of nine things that GPUs can be asked to do."""
+"""The workload of the user's file as pydantic models: one entry = one of ten things that GPUs can be asked to do."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..workload.programtext import TextError, parse_thread
 from .quantities import Faults, Limited, Name, Number, OnOff, PositiveSize, TimePs, fault
 
 LSU_OPERATIONS = ("load", "store", "atomic", "reduce")
@@ -27,7 +28,7 @@ ADDRESS_MAX = (1 << 57) - 1  # TH carries 57 bits
 Ranks = Annotated[int, Field(ge=2, le=1024)]
 Gpu = Annotated[int, Field(ge=0, le=1023)]
 AlgorithmWord = Literal["ring", "direct"]
-OperationWord = Literal["load", "store", "atomic", "reduce", "put", "get", "send"]
+OperationWord = Literal["load", "store", "atomic", "reduce", "put", "get", "send", "put_signal"]
 WriteWord = Literal["put", "send", "store", "reduce"]
 PrecisionWord = Literal["fp8", "bf16"]
 
@@ -233,6 +234,37 @@ class PointToPoint(PatternTask):
     dst: Gpu = Field(1, description="The target: its memory is read or written.")
 
 
+def _check_threads(value: list[str]) -> list[str]:
+    faults = Faults()
+    for index, text in enumerate(value):
+        try:
+            parse_thread(text)
+        except TextError as error:
+            faults.add(str(index), error.message, error.expected, error.near)
+    faults.raise_any()
+    return value
+
+
+def _read_threads(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_THREADS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+
+class Program(Model):
+    """Threads that issue a few operations each, in order, with fences, release and acquire between them."""
+
+    threads: Annotated[
+        list[Annotated[str, Field(max_length=4096)]],
+        BeforeValidator(_read_threads),
+        AfterValidator(Limited(_check_threads, "GPU: instruction; instruction; ...")),
+        Field(min_length=1, max_length=4096),
+        WithJsonSchema(_THREADS_SCHEMA),
+    ] = Field(description="A text a thread: the GPU, then what it issues in order.")
+    stack: int | None = Field(None, ge=0, le=15, description="Only the ports of this stack of each GPU carry it; default: all.")
+
+
 class MoeModelFields(Model):
     """What one MoE layer needs of a model, written out instead of a ``config.json``."""
 
@@ -315,12 +347,13 @@ KINDS = (
     "permutation",
     "incast",
     "point_to_point",
+    "program",
     "moe",
 )
 
 
 class Entry(Model):
-    """One entry of the workload: exactly one of the nine kinds, with an optional name, order and start."""
+    """One entry of the workload: exactly one of the ten kinds, with an optional name, order and start."""
 
     name: Name | None = Field(None, description="Name in reports and for 'after'; default: the kind.")
     after: Annotated[list[str], BeforeValidator(_read_after), WithJsonSchema(_AFTER_SCHEMA)] | None = Field(
@@ -336,6 +369,7 @@ class Entry(Model):
     permutation: Permutation | None = Field(None, description="GPU i sends to GPU i + shift.")
     incast: Incast | None = Field(None, description="All send to one.")
     point_to_point: PointToPoint | None = Field(None, description="One sends to one.")
+    program: Program | None = Field(None, description="Threads of operations in order, with fences, release and acquire.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Entry:
@@ -348,11 +382,11 @@ class Entry(Model):
 
     @property
     def kind(self) -> str:
-        """Which of the nine kinds this entry is."""
+        """Which of the ten kinds this entry is."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
-    def task(self) -> Moe | CollectiveTask | PatternTask:
+    def task(self) -> Moe | CollectiveTask | PatternTask | Program:
         """The settings of that kind."""
-        task: Moe | CollectiveTask | PatternTask = getattr(self, self.kind)
+        task: Moe | CollectiveTask | PatternTask | Program = getattr(self, self.kind)
         return task

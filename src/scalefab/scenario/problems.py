@@ -197,7 +197,8 @@ def _fault(path: KeyPath, value: object, item: tuple[str, str, str, str], marks:
     key, message, expected, near = item
     if not key and message.startswith("is ") and value is not None and not isinstance(value, dict | list):
         message = f"{shown(value)} {message}"
-    return problem_at((*path, *key.split(".")) if key else path, marks, message, expected, near)
+    parts = [int(part) if part.isdecimal() else part for part in key.split(".")] if key else []
+    return problem_at((*path, *parts), marks, message, expected, near)
 
 
 def _unit_message(error: UnitError) -> str:

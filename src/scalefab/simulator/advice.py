@@ -49,7 +49,7 @@ FULL_FRAMES = 0.75  # own: frames that are mostly full gain from a larger frame_
 LARGE_FRAME_MAX = 4160  # smallest frame_max whose packets carry the profile's most, 4096 B
 
 _FIXED = (Stage.ENDPOINT_TX, Stage.SERIALISE, Stage.CABLE, Stage.LOOKUP, Stage.ENDPOINT_RX, Stage.MEMORY)
-_BULK = (Kind.PUT, Kind.GET, Kind.SEND)
+_BULK = (Kind.PUT, Kind.GET, Kind.SEND, Kind.PUT_SIGNAL)
 
 
 class Cause(Enum):

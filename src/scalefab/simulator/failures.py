@@ -12,7 +12,8 @@ from ..compiled import compiled
 from ..protocol import operations as ops
 from ..protocol.profile import NO_PATH_PS
 from .calendar import push
-from .records import NO_PATH, PARKED, State
+from .fence import give_up
+from .records import FENCE_EVENTS, NO_PATH, PARKED, State
 from .responses import answer_bytes, wake_held
 from .retransmit import wake_session
 from .rings import queue_reply, queue_share
@@ -68,7 +69,7 @@ def on_no_path(S: State, pair: int, now_ps: int) -> None:
         return
     for i in range(len(S.op)):
         o = S.op[i]
-        if o.waits > 0 or o.done_ps >= 0 or S.op_status[i] != 0 or o.kind == ops.JOIN or o.kind == ops.COMPUTE:
+        if o.waits > 0 or o.done_ps >= 0 or S.op_status[i] != 0 or ops.is_local(o.kind):
             continue
         if not ((o.src == src and o.dst == dst) or (o.src == dst and o.dst == src)):
             continue
@@ -91,6 +92,8 @@ def fail(S: State, i: int) -> None:
     k.done += 1
     if S.op[i].kind == ops.GET and S.read[i].requested < S.read[i].requests:
         k.dormant -= 1  # its data will not be asked for
+    if k.ordered:
+        give_up(S, i)
     S.todo[0] = i
     depth = 1
     while depth > 0:
@@ -104,8 +107,12 @@ def fail(S: State, i: int) -> None:
             k.unstarted += 1
             k.done += 1
             kind = S.op[j].kind
-            if kind != ops.JOIN and kind != ops.COMPUTE:
-                k.dormant -= 2 if kind == ops.GET else 1
+            if not ops.is_local(kind):
+                k.dormant -= 1
+            if kind == ops.GET:
+                k.dormant -= 1
+            elif kind == ops.FENCE:
+                k.dormant -= FENCE_EVENTS
             S.todo[depth] = j
             depth += 1
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ..compiled import compiled, compiled_entry
+from ..protocol import operations as ops
 from .calendar import first, push, remove_first
 from .ccupdate import on_cc_timer
 from .drain import on_drained
 from .failures import on_no_path
+from .fence import renew
 from .link import on_arrive, on_llr_timer
 from .linkfaults import on_fault, on_pcs_timer
 from .load import on_heard, on_silence
@@ -29,6 +31,8 @@ from .records import (
     DRAINED,
     EGRESS,
     FAULT,
+    FENCE_ANEW,
+    FENCE_DONE,
     FREE,
     HANDSHAKE,
     HEARD,
@@ -101,15 +105,15 @@ def on_release(S: State, now_ps: int) -> None:
     while k.release_at < len(S.release):
         i = S.release[k.release_at]
         o = S.op[i]
-        begin_ps = S.start_ps[i] + (S.node[o.src].tx_ps if o.share_count > 0 else 0)
+        begin_ps = S.start_ps[i] + (0 if ops.is_local(o.kind) else S.node[o.src].tx_ps)
         if begin_ps > now_ps:
             push(S, begin_ps, RELEASE, 0, 0)
             return
         k.release_at += 1
         o.ready_ps = S.start_ps[i]
-        if o.share_count > 0:
+        if not ops.is_local(o.kind):
             activate(S, i, now_ps)
-        else:  # JOIN, COMPUTE
+        else:
             o.first_ps = S.start_ps[i]
             o.executed_ps = S.start_ps[i] + S.compute_ps[i]
             finish(S, i, S.start_ps[i] + S.compute_ps[i])
@@ -145,7 +149,7 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             return 2, k.now_ps, events
         if k.events_left < margin + k.dormant or k.frames_left < 8 or k.runs_left < margin or k.replies_left < margin:
             return 4, k.now_ps, events
-        if k.paths and len(S.share) - k.share_top < SHARE_MARGIN:
+        if (k.paths or k.ordered) and len(S.share) - k.share_top < SHARE_MARGIN:
             return 4, k.now_ps, events
         i = first(S)
         e = S.event[i]
@@ -226,5 +230,9 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             on_recheck(S, a, t_ps)
         elif kind == NO_PATH:
             on_no_path(S, a, t_ps)
+        elif kind == FENCE_DONE:
+            finish(S, a, t_ps)
+        elif kind == FENCE_ANEW:
+            renew(S, a, t_ps)
         elif kind == START:
             on_start(S)

@@ -240,7 +240,7 @@ def efficiency(result: Result) -> Efficiency | None:
 def operation_latencies_ps(result: Result) -> dict[str, I8]:
     """Return sorted (done - ready) of the finished data operations, by kind name, ps."""
     kind, times = result.graph.kind, result.operations
-    finished = (times.done_ps >= 0) & (times.ready_ps >= 0) & (result.graph.bytes > 0)
+    finished = (times.done_ps >= 0) & (times.ready_ps >= 0) & ((result.graph.bytes > 0) | (kind == Kind.FENCE))
     found: dict[str, I8] = {}
     for member in Kind:
         if member in (Kind.COMPUTE, Kind.JOIN):

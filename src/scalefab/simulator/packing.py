@@ -12,7 +12,7 @@ from .records import State
 def unit_data_bytes(S: State, op: int, index: int) -> int:
     """Return the data bytes of one packet or transaction."""
     o = S.op[op]
-    if o.kind == ops.PUT or o.kind == ops.GET or o.kind == ops.SEND:
+    if ops.is_bulk(o.kind):
         return ops.packet_bytes(o.bytes, o.chunk, S.kernel[0].mtu, index)
     return ops.transaction_bytes(o.bytes, o.chunk, index)
 
@@ -37,7 +37,7 @@ def unit_payload(kind: int, answer: int, data_bytes: int) -> int:
 def data_of(S: State, op: int, answer: int, index: int) -> int:
     """Return the data bytes that unit ``index`` of an operation concerns; a COMPLETION or a read request concerns none."""
     kind = S.op[op].kind
-    if answer and (kind == ops.PUT or kind == ops.SEND):
+    if answer and ops.is_message(kind):
         return 0
     if kind == ops.GET and not answer:
         return 0
@@ -115,6 +115,8 @@ def compose(S: State, s: int, i: int) -> int:
         while left > 0:
             data = data_of(S, share.op, share.answer, index)
             body = unit_body_bytes(kind, share.answer, data)
+            if kind == ops.PUT_SIGNAL and index == o.packets - 1:
+                body += ops.SIGNAL_BYTES
             if units > 0 and (used + body > room or k.pack == 0):
                 break
             used += body

@@ -16,6 +16,7 @@ from ..protocol.reliability import PSN_BITS
 from .calendar import push
 from .control import ACK_NOW, ACK_REQ, CLOSE, CLOSED, OPEN, OPENED, OWN_PATH, post
 from .failures import has_failed, note_no_path, note_path
+from .fence import begin_anew, is_fence
 from .kept import free_kept
 from .pathstate import (
     WATCHED,
@@ -80,6 +81,7 @@ def path_up(S: State, src: int, dst: int, path: int, why: int, now_ps: int) -> N
         else:
             wake_session(S, s, now_ps)
     free_stranded(S, src, dst, now_ps)
+    begin_anew(S, src, dst, now_ps)
 
 
 @compiled
@@ -254,7 +256,7 @@ def queue_again(S: State, s: int, now_ps: int) -> None:
 def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is_answer: int, ready_ps: int, now_ps: int) -> None:
     """Queue a run of transactions of session ``s`` at the session that takes over."""
     k = S.kernel[0]
-    if has_failed(S, op):
+    if has_failed(S, op) or is_fence(S, op):
         return
     t = other_space(S, s, op, first)
     if t < 0:
@@ -324,7 +326,8 @@ def move_waiting(S: State, s: int, now_ps: int) -> None:
     flow.share_head = -1
     while n >= 0:
         following = S.share[n].next
-        append_share(S, n, redirect(S, s, S.share[n].op, S.share[n].index), now_ps)
+        if not is_fence(S, S.share[n].op):
+            append_share(S, n, redirect(S, s, S.share[n].op, S.share[n].index), now_ps)
         n = following
     n = flow.reply_head
     flow.reply_head = -1
@@ -336,6 +339,7 @@ def move_waiting(S: State, s: int, now_ps: int) -> None:
         n = following
     if flow.place == PARKED and flow.share_head < 0 and flow.reply_head < 0:
         wake_session(S, s, now_ps)  # it has nothing to wait for any more
+    begin_anew(S, S.session[s].src, S.session[s].dst, now_ps)
 
 
 @compiled

@@ -23,7 +23,7 @@ EVENT = np.dtype([("t_ps", _i8), ("next", _i4), ("a", _i4), ("b", _i4), ("kind",
 SLOT, EGRESS, DELIVER, ACK_TIMER, RELEASE, ACTIVATE, SERVE_READ, FREE, LLR_TIMER = range(9)
 START, FAULT, ARRIVE, INIT_TIMER, HANDSHAKE, PCS_TIMER, CC_TIMER, DRAINED, TAKE = range(9, 18)
 PAUSE, PAUSE_TIMER, PAUSE_END, RETRY_TIMER, ASK_TIMER, SEN_TIMER, PORT_CHANGE, PATH_LOST = range(18, 26)
-NO_PATH, RECHECK, LOAD_TIMER, SILENCE, RESUME, HEARD = range(26, 32)
+NO_PATH, RECHECK, LOAD_TIMER, SILENCE, RESUME, HEARD, FENCE_DONE, FENCE_ANEW = range(26, 34)
 
 # A single event takes fewer entries of a pool than this: a frame of 9216 B holds 382 runs, each with an answer. Starts of
 # operations come on top: room for all that are still to come is always kept (``dormant``).
@@ -42,6 +42,8 @@ ASKING_PATIENCE_PS = 10_000_000_000
 DATA, ACK, RAW, CC, CONTROL, SEN = range(6)
 
 NEVER_PS = 1 << 62
+
+FENCE_EVENTS = 2  # that each FENCE keeps room for until it is done: its end, and its beginning anew
 
 CREDIT_FIELD_BITS = 20
 """An event FREE holds VC and credits in one number: vc << 20 | credits."""
@@ -62,6 +64,7 @@ FRAME = np.dtype(
         ("poisoned", _i2),  # 1 = its FCS is the complement of the right one
         ("nack", _i2),  # ACK: 1 = NACK
         ("again", _i2),  # 1 = RH sends it again
+        ("epoch", _i2),  # while it waits for room for its responses (`heldpairs`)
         ("drained", _i2),  # 1 = a slow receiver has taken it out of the buffer
         ("size_bytes", _i4),  # OEFH .. FCS
         ("payload_bytes", _i4),
@@ -421,6 +424,33 @@ COPY = np.dtype([("arrive_ps", _i8), ("size_bytes", _i4), ("frame", _i4)], align
 LLR_SET = np.dtype([("t_ps", _i8), ("seq", _i4), ("nack", _i4)], align=True)
 """An ACK or NACK on its way."""
 
+PAIR = np.dtype(
+    [
+        ("first", _i4),  # its sessions
+        ("count", _i4),
+        ("fences", _i4),  # list of those under way, oldest first, -1
+        ("epoch", _i4),  # of requests that begin to wait for room for their responses now: 0, 1
+        ("held0", _i4),  # how many of them wait
+        ("held1", _i4),
+        ("early", _i4),  # FENCEs answered when those of the other epoch are executed: list of REPLY, -1
+        ("late", _i4),  # ... when those of this one are, too
+        ("visible_ps", _i8),  # when all is visible that was accepted
+    ],
+    align=True,
+)
+"""A source and destination between which fences go."""
+
+FENCED = np.dtype([("op", _i4), ("pair", _i4), ("next", _i4), ("state", _i2), ("renewing", _i2)], align=True)
+"""A FENCE, beside `ordering.FENCE`; ``renewing`` = an event to begin it anew is in the queue."""
+
+FENCE_IDLE, FENCE_ACTIVE, FENCE_OVER = range(3)
+
+FENCE_NOTE = np.dtype([("op", _i4), ("key", _i4), ("psn", _i4)], align=True)
+"""The last FENCE that a sequence space has sent."""
+
+SIGNAL = np.dtype([("address", _i8), ("value", _i8), ("add", _i4)], align=True)
+"""What a put-with-signal writes at the end."""
+
 VALUED = np.dtype(
     [
         ("operation", _i4),  # opcodes.AtomicOp
@@ -545,6 +575,7 @@ KERNEL = np.dtype(
         ("data_ps", _i8),  # when a DATA frame last came, where paths change: CONTROL frames ask for ever
         ("disorder", _i8),  # transactions executed before an earlier one of their operation to the same page
         ("values", _i8),  # 1 = values of some operations are followed
+        ("ordered", _i8),  # 1 = some operation is a FENCE
     ],
     align=True,
 )
@@ -634,6 +665,15 @@ class State(NamedTuple):
     valued: Any  # VALUED[m], [1]
     fetched: Any  # int64[transactions of these]: what each found at its address, [1]
     cell: Any  # CELL[a power of two], [1]: open addressing
+    signal_of: Any  # int32[n]: row of ``signal`` + 1, 0 = none; [1]
+    signal: Any  # SIGNAL[m], [1]
+    order_pair: Any  # int32[src x dst]: row of ``pair``, -1, [1] without FENCE; likewise the next six
+    pair: Any  # PAIR[pairs]
+    issued: Any  # ordering.ISSUED[pairs]
+    serial: Any  # int64[n]: number of an operation at its pair, -1
+    fence: Any  # ordering.FENCE[fences]; OPERATION.cursor of a FENCE is its row
+    fenced: Any  # FENCED[fences]
+    fence_note: Any  # FENCE_NOTE[sessions], [1] where no path changes
     sample: Any  # trace.SAMPLE[rows]
     traced: Any  # trace.TRACED[rows]
     traced_run: Any  # trace.TRACED_RUN[rows]

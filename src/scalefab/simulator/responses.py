@@ -24,6 +24,7 @@ from typing import Any
 from ..compiled import compiled
 from ..protocol import operations as ops
 from .calendar import push
+from .heldpairs import note_held
 from .records import TAKE, State
 
 
@@ -31,7 +32,7 @@ from .records import TAKE, State
 def answer_bytes(S: State, op: int, first: int, count: int) -> int:
     """Return the bytes, TH and body, of the answers to ``count`` transactions of an operation from ``first`` on."""
     o = S.op[op]
-    if o.kind == ops.PUT or o.kind == ops.SEND:
+    if ops.is_message(o.kind):
         return count * ops.TH_RESPONSE_BYTES
     last = ops.response_body_bytes(o.kind, ops.transaction_bytes(o.bytes, o.chunk, first + count - 1))
     return (count - 1) * ops.response_body_bytes(o.kind, o.chunk) + last
@@ -43,7 +44,7 @@ def run_needs(S: State, op: int, first: int, count: int) -> int:
     o = S.op[op]
     if o.posted or o.kind == ops.GET:
         return 0
-    if o.kind == ops.PUT or o.kind == ops.SEND:  # COMPLETIONs follow the last packet
+    if ops.is_message(o.kind):  # COMPLETIONs follow the last packet
         return answer_bytes(S, op, 0, o.answers) if o.executed + count >= o.packets else 0
     return answer_bytes(S, op, first, count)
 
@@ -85,6 +86,8 @@ def must_wait(S: State, a: int, i: int) -> bool:
         S.frame[S.held_tail[a, f.vc] - 1].next = i
     S.held_tail[a, f.vc] = i + 1
     q.held += 1
+    if S.kernel[0].ordered:
+        f.epoch = note_held(S, f)
     q.waits += 1
     return True
 

@@ -13,7 +13,6 @@ from ..compiled import bundle, direct, is_cached, is_compiled, jit_enabled
 from ..fabric.faultspec import Fault, FaultKind
 from ..fabric.names import port_name
 from ..protocol.fec_loss import LineErrors
-from ..protocol.operations import Kind
 from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
@@ -62,7 +61,7 @@ def simulate(scenario: Scenario, *, threads: int = 1, progress: Callable[[Progre
 
         return simulate_flow(scenario, progress=progress)
     graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
-    total = int(graph.bytes[~np.isin(graph.kind, (Kind.COMPUTE, Kind.JOIN))].sum())
+    total = int(graph.bytes[graph.moving].sum())
     begin = time.perf_counter()
     if needs_compiling():
         if progress is not None:
@@ -292,7 +291,7 @@ def _memory(state: State, graph: OperationGraph, done_ps: Any) -> Memory | None:
         return None
     counts = int(k.twice), int(k.outside), int(k.disorder)
     found = find_memory(state.segment_bits, state.segment_base, op.packets, done_ps >= 0, *counts)
-    return with_values(found, graph, op.packets, state.cell, state.fetched) if k.values else found
+    return with_values(found, graph, op.packets, int(k.mtu), state.cell, state.fetched) if k.values else found
 
 
 def _fault_times(scenario: Scenario) -> Any:

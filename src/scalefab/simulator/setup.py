@@ -29,6 +29,7 @@ from .calendar import BUCKETS
 from .control import Control
 from .linksetup import make_links
 from .memory import segment_bases
+from .ordersetup import order_arrays
 from .rawflow import RAW_FLOW
 from .records import POOL_MARGIN, SHARE_MARGIN, zeros
 from .result import Stage
@@ -208,7 +209,7 @@ def make_state(
     inputs = int(fabric.node_ports[fabric.endpoints :].max()) if fabric.nodes > fabric.endpoints else 1
     words = (inputs + 31) // 32
 
-    share = zeros(len(shares.op) + (2 * SHARE_MARGIN if changing else 0), rec.SHARE)
+    share = zeros(len(shares.op) + (2 * SHARE_MARGIN if changing or np.any(graph.kind == Kind.FENCE) else 0), rec.SHARE)
     given = share[: len(shares.op)]
     given.op, given.session = shares.op, sessions.of_share
     given.index, given.stride, given.left, given.answer = shares.index, shares.stride, shares.count, shares.answer
@@ -234,11 +235,13 @@ def make_state(
     keep.head = keep.tail = keep.again = -1
 
     op = _operations(graph, units, parts, shares)
-    begin = graph.start_ps + np.where(op.share_count > 0, fabric.node_tx_ps[op.src], 0)
+    begin = graph.start_ps + np.where(graph.networked, fabric.node_tx_ps[op.src], 0)
+    ordering, fences = order_arrays(graph, op, sessions, fabric.endpoints, changing)
     roots = np.flatnonzero(graph.waits == 0)
     release = roots[np.argsort(begin[roots], kind="stable")].astype(np.int32)
 
-    dormant = int(np.count_nonzero((graph.waits > 0) & (units > 0)) + np.count_nonzero(graph.kind == Kind.GET))
+    dormant = int(np.count_nonzero((graph.waits > 0) & graph.networked) + np.count_nonzero(graph.kind == Kind.GET))
+    dormant += rec.FENCE_EVENTS * fences
     events = dormant + len(sessions.key) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
 
     responses = zeros(endpoint_ports, rec.RESPONSES)
@@ -277,8 +280,9 @@ def make_state(
     verified = options.verify is Verify.MEMORY
     k.verify = int(verified)
     bases = segment_bases(units) if verified else np.zeros(1, np.int64)
-    followed = value_arrays(graph, units) if verified else value_arrays(graph, units[:0])
-    k.values = int(verified and len(graph.values) > 0)
+    followed = value_arrays(graph, units if verified else units[:0], spec.mtu)
+    k.values = int(verified and len(graph.values) + len(graph.signals) > 0)
+    k.ordered = int(fences > 0)
 
     return rec.State(
         kernel=kernel,
@@ -333,6 +337,7 @@ def make_state(
         segment_bits=np.zeros(max(1, int(bases[-1])), np.uint8),
         segment_base=bases,
         **followed,
+        **ordering,
         sample=zeros(max(1, int(k.sample_room)), trace.SAMPLE),
         traced=zeros(max(1, options.capture_frames), trace.TRACED),
         traced_run=zeros(4 * options.capture_frames + 1024, trace.TRACED_RUN),
@@ -362,7 +367,7 @@ def grow(state: rec.State) -> rec.State:
         new[: len(old)] = old
         changes[field] = new
         k[left] = int(k[left]) + extra
-    if k.paths and len(state.share) - int(k.share_top) < 2 * SHARE_MARGIN:
+    if (k.paths or k.ordered) and len(state.share) - int(k.share_top) < 2 * SHARE_MARGIN:
         more = zeros(len(state.share) + 4 * SHARE_MARGIN, state.share.dtype)
         more[: len(state.share)] = state.share
         changes["share"] = more

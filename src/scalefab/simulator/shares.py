@@ -15,6 +15,7 @@ from ..protocol.tiers import sprayed_place
 from ..workload.graph import OperationGraph
 
 PAGE_BITS = 12
+MESSAGES = (Kind.PUT, Kind.SEND, Kind.PUT_SIGNAL)  # requests on VC 2
 SPACES_MAX = 10_000_000
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -44,10 +45,10 @@ class Shares:
 
 
 def unit_counts(graph: OperationGraph, mtu: int) -> tuple[I8, I8]:
-    """Return the packets or transactions that carry each operation, and its messages; JOIN and COMPUTE have none."""
+    """Return the packets or transactions that carry each operation, and its messages; FENCE, JOIN and COMPUTE have none."""
     size, chunk = graph.bytes.astype(np.int64), graph.chunk.astype(np.int64)
-    bulk = np.isin(graph.kind, (Kind.PUT, Kind.GET, Kind.SEND))
-    network = ~np.isin(graph.kind, (Kind.JOIN, Kind.COMPUTE))
+    bulk = np.isin(graph.kind, (*MESSAGES, Kind.GET))
+    network = graph.moving
     message = np.where(
         (chunk <= 0) | (chunk >= size), np.minimum(np.maximum(size, 1), MESSAGE_MAX_PACKETS * mtu), np.maximum(chunk, 1)
     )
@@ -155,7 +156,7 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     first, paths = _path_sets(graph, fabric)
     n = len(graph)
     vc0 = np.flatnonzero(np.isin(graph.kind, (Kind.LOAD, Kind.STORE, Kind.REDUCE, Kind.ATOMIC, Kind.GET)))
-    vc2 = np.flatnonzero(np.isin(graph.kind, (Kind.PUT, Kind.SEND)))
+    vc2 = np.flatnonzero(np.isin(graph.kind, MESSAGES))
     gets = np.flatnonzero(graph.kind == Kind.GET)
     request_units = np.where(graph.kind == Kind.GET, parts, units)
     a_op, a_path, a_index, a_count = _lsu_shares(graph, vc0, request_units, first, paths)
@@ -184,6 +185,16 @@ def make_shares(graph: OperationGraph, fabric: Fabric, units: I8, parts: I8, spr
     )
 
 
+def _with_fences(keys: I8, pairs: I8, n: int, paths: int) -> I8:
+    """Add what fences of ``pairs`` need: a space to go on, and one for the answers to each space that they may go on."""
+    requests = keys[np.isin((keys >> 2) // paths, pairs) & (keys & 3 != VC_RESPONSE)]
+    idle = pairs[~np.isin(pairs, (requests >> 2) // paths)]
+    requests = np.concatenate([requests, idle * paths << 2])
+    path, pair = (requests >> 2) % paths, (requests >> 2) // paths
+    answers = ((pair % n * n + pair // n) * paths + path << 2) + VC_RESPONSE
+    return np.unique(np.concatenate([keys, requests, answers]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sessions:
     """Used sequence spaces, sorted by (src, dst, path, vc); ``of_share`` maps shares to them."""
@@ -207,7 +218,7 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changin
     src, dst = graph.src[shares.op].astype(np.int64), graph.dst[shares.op].astype(np.int64)
     back = shares.answer == 1
     src, dst = np.where(back, dst, src), np.where(back, src, dst)
-    bulk = np.isin(graph.kind[shares.op], (Kind.PUT, Kind.SEND)) | back
+    bulk = np.isin(graph.kind[shares.op], MESSAGES) | back
     vc = np.where(bulk, 2, 0)
 
     def keys(a: I8, b: I8, path: I8, v: I8 | int) -> I8:
@@ -218,6 +229,10 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changin
     answered = (graph.posted[shares.op] == 0) & ~back & (graph.kind[shares.op] != Kind.GET)
     answer_key = keys(dst[answered], src[answered], path[answered], VC_RESPONSE)
     unique = np.unique(np.concatenate([key, answer_key])) if len(answer_key) else np.unique(key)
+    fences = graph.kind == Kind.FENCE
+    if fences.any():
+        pairs = np.unique(graph.src[fences].astype(np.int64) * n + graph.dst[fences])
+        unique = _with_fences(unique, pairs, n, paths)
     if changing:
         pairs = np.unique(unique >> 2) // paths
         pairs = np.unique(np.concatenate([pairs, pairs % n * n + pairs // n]))

@@ -12,6 +12,7 @@ from ..protocol.reliability import PSN_BITS
 from .control import send_control
 from .credits import may_charge
 from .failures import free_reply, has_failed
+from .fence import note_fences
 from .kept import clone, copy_to_resend, is_resending, keep
 from .link import begin_look, goes_first, may_transmit, transmit
 from .ordered_sets import sleep
@@ -192,6 +193,8 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
     f.credit_ps = port.credit_wait_ps - f.credit_ps
     f.window_ps = port.window_wait_ps - f.window_ps
     f.psn = rh_sender.on_send(session, PSN_BITS, start_ps)
+    if k.ordered and k.paths:
+        note_fences(S, s, f)
     if k.rh:
         keep(S, i)
         arm_retry(S, s)

@@ -20,6 +20,7 @@ from ..protocol import operations as ops
 from ..protocol import paths
 from ..protocol.multipath import sprayed_next
 from .calendar import push
+from .fence import begin_anew
 from .pathstate import awake, bulk_reduced, space_of, state_index
 from .ports import credit_mark, kick, line_ps, look_ps, window_mark
 from .records import NOWHERE, RESTING, RESUME, State
@@ -124,6 +125,7 @@ def split_waiting(S: State, s: int, now_ps: int) -> None:
         if S.share[n].stride == 0 or split_share(S, n, s, now_ps) > 0:
             queue_share(S, s, n)
         n = following
+    begin_anew(S, S.session[s].src, S.session[s].dst, now_ps)  # what went elsewhere has left its FENCE behind
 
 
 @compiled

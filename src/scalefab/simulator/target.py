@@ -9,25 +9,28 @@ from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol import rh_receiver
 from ..protocol.reliability import PSN_BITS
+from .answers import reply
 from .calendar import push
 from .ccupdate import note_move
 from .control import NACK, OWN_PATH, post
 from .drain import is_drained
 from .failures import fail, has_failed, is_hopeless
+from .fence import begin, ended, issue
+from .fencetarget import is_bare_fence, note_executed, note_visible, on_fence, on_fence_answer
 from .notify import on_sen
 from .ordered_sets import free_buffer
 from .pathchange import on_control
-from .pathstate import append_reply, mark_reply, redirect
+from .pathstate import redirect
 from .pools import lose_frame, release_frame
 from .ports import credit_mark, kick, window_mark
 from .rawend import deliver_raw
 from .recorder import record_sample
 from .records import ACK_TIMER, ACTIVATE, CONTROL, CREDIT_FIELD_BITS, DATA, FREE, NOWHERE, RAW, SEN, SERVE_READ, State
-from .responses import answer_bytes, must_wait, next_held, on_queued, pop_held, wake_held
+from .responses import must_wait, next_held, pop_held, wake_held
 from .retransmit import take_ack
 from .rings import enter_ring
 from .spray import split_share
-from .verify import add_executed, mark_executed
+from .verify import add_executed, mark_executed, write_signal
 
 
 @compiled
@@ -86,6 +89,8 @@ def finish(S: State, i: int, t_ps: int) -> None:
     k = S.kernel[0]
     if k.paths and has_failed(S, i):
         return
+    if k.ordered:
+        ended(S, i, t_ps)
     S.op[i].done_ps = t_ps
     depth = 1
     S.todo[0] = i
@@ -105,7 +110,7 @@ def finish(S: State, i: int, t_ps: int) -> None:
             if o.waits == 0:
                 if S.start_ps[j] > o.ready_ps:
                     o.ready_ps = S.start_ps[j]
-                if o.kind == ops.JOIN or o.kind == ops.COMPUTE:
+                if ops.is_local(o.kind):
                     o.first_ps = o.ready_ps
                     o.done_ps = o.ready_ps + S.compute_ps[j]
                     o.executed_ps = o.done_ps
@@ -157,44 +162,12 @@ def activate(S: State, i: int, now_ps: int) -> None:
         if not has_failed(S, i):
             fail(S, i)
         return
+    if S.kernel[0].ordered:
+        if S.op[i].kind == ops.FENCE:
+            begin(S, i, now_ps)
+            return
+        issue(S, i)
     start_shares(S, S.op[i].share_first, S.op[i].share_count, now_ps)
-
-
-@compiled
-def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps: int) -> None:
-    """Queue answers of ``count`` transactions of ``op`` for session ``s`` at endpoint port ``a``."""
-    k = S.kernel[0]
-    i = k.reply_free
-    if i >= 0:
-        k.reply_free = S.reply[i].next
-    else:
-        i = k.reply_top
-        k.reply_top += 1
-    r = S.reply[i]
-    k.replies_left -= 1
-    if k.paths:
-        s = redirect(S, s, op, first)
-        a = S.session[s].port
-    port = S.port[a]
-    r.op = op
-    r.first = first
-    r.count = count
-    r.session = s
-    r.next = -1
-    r.answered_ps = executed_ps
-    r.ready_ps = executed_ps + S.node[port.node].tx_ps
-    if k.paths and S.link[a].dead:  # it waits until its space is closed
-        on_queued(S, a, answer_bytes(S, op, first, count))
-        mark_reply(S, i, k.now_ps)
-        append_reply(S, i, s, k.now_ps)
-        return
-    if port.pending_head < 0:
-        port.pending_head = i
-    else:
-        S.reply[port.pending_tail].next = i
-    port.pending_tail = i
-    on_queued(S, a, answer_bytes(S, op, first, count))
-    kick(S, a, r.ready_ps if r.ready_ps > port.free_ps else port.free_ps)
 
 
 @compiled
@@ -219,6 +192,12 @@ def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
 def execute(S: State, a: int, session: int, answer: int, op: int, first: int, count: int, stride: int, visible_ps: int) -> None:
     """Execute one run of transactions or packets of a frame, visible at ``visible_ps``."""
     o = S.op[op]
+    if S.kernel[0].ordered and o.kind == ops.FENCE:
+        if answer:
+            on_fence_answer(S, op, first, visible_ps)
+        else:
+            on_fence(S, a, session, op, first)
+        return
     if S.kernel[0].paths and has_failed(S, op):  # nobody waits for it any more
         if S.kernel[0].verify and (o.kind == ops.GET) == (answer != 0):
             mark_executed(S, op, first, count, stride)
@@ -244,7 +223,9 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
     if visible_ps > o.executed_ps:
         o.executed_ps = visible_ps
     whole = o.executed == o.packets
-    if o.kind == ops.PUT or o.kind == ops.SEND:
+    if ops.is_message(o.kind):
+        if whole and S.kernel[0].values:
+            write_signal(S, op)
         if whole and not o.posted:
             reply(S, a, S.flow[session].answer, op, 0, o.answers, o.executed_ps)
     elif o.kind != ops.GET and not o.posted:
@@ -341,7 +322,14 @@ def on_take(S: State, a: int, now_ps: int) -> None:
     note_move(S, now_ps)
     vc = next_held(S, a)
     if vc >= 0:
-        take(S, a, pop_held(S, a, vc), now_ps)
+        i = pop_held(S, a, vc)
+        if S.kernel[0].ordered:
+            src = int(S.frame[i].src)
+            epoch = int(S.frame[i].epoch)
+            take(S, a, i, now_ps)
+            note_executed(S, src, int(S.port[a].node), epoch, now_ps)
+        else:
+            take(S, a, i, now_ps)
         wake_held(S, a, now_ps)
 
 
@@ -355,7 +343,7 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
     size = memory_bytes(S, f)
     begin = now_ps
     visible = now_ps
-    if f.answer == 0 or size > 0:
+    if (f.answer == 0 or size > 0) and not (k.ordered and is_bare_fence(S, f)):
         if node.mem_free_ps > begin:
             begin = node.mem_free_ps
         node.mem_free_ps = begin + (size * node.mem_num + node.mem_den - 1) // node.mem_den
@@ -368,6 +356,8 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
         free_buffer(S, a, f.vc, f.credits, now_ps)
     if k.paths and visible > S.repair[s].visible_ps:
         S.repair[s].visible_ps = visible
+    if k.ordered:
+        note_visible(S, f, visible)
     k.delivered += 1
     k.executed_bytes += f.payload_bytes
     add_executed(S, visible, f.payload_bytes)

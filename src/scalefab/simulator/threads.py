@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import bundle
+from ..protocol.profile import Kind
 from .kernel import Reason
 from .planes import Part, state_of_part
 from .records import State
@@ -194,7 +195,9 @@ def _put_together(state: State, threads: list[_Thread]) -> None:
 def _starts(state: State) -> int:
     """Return the events that only begin operations: START, and a RELEASE for each later time at which some begin."""
     op = state.op[state.release]
-    begin_ps = state.start_ps[state.release] + np.where(op.share_count > 0, state.node.tx_ps[op.src], 0)
+    begin_ps = state.start_ps[state.release] + np.where(
+        (op.kind == Kind.JOIN) | (op.kind == Kind.COMPUTE), 0, state.node.tx_ps[op.src]
+    )
     return 1 + len(np.unique(begin_ps[begin_ps > 0]))
 
 

@@ -6,7 +6,7 @@ same one, and their order does not matter, there is one right value; adds of one
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..protocol.opcodes import AtomicOp, ElementType
+from ..protocol.profile import Kind
 from ..workload.graph import OperationGraph
-from ..workload.values import INTEGERS
+from ..workload.values import INTEGERS, size_bytes
 from .memory import I8, CellValues, Memory
 
 U8 = NDArray[np.uint64]
@@ -25,18 +26,36 @@ _ENDS = {AtomicOp.MIN: np.minimum, AtomicOp.MAX: np.maximum}
 _TURN = {ElementType.I32: 1 << 31, ElementType.I64: 1 << 63}  # unsigned numbers order as these once their sign is turned over
 _MASK = {4: np.uint64((1 << 32) - 1), 8: np.uint64((1 << 64) - 1)}
 _KINDS = 8  # element types
+LSU_KINDS = (Kind.LOAD, Kind.STORE, Kind.ATOMIC, Kind.REDUCE)
 
 
-def addresses_of(graph: OperationGraph, units: Any) -> tuple[I8, I8, I8]:
-    """Return target, address, and row of ``graph.values`` of every transaction whose value is followed."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """Transactions and packets whose values are followed, then signals: target, address, bytes, row of ``graph.values`` or -1."""
+
+    dst: I8
+    address: I8
+    size_bytes: I8
+    row: I8
+
+
+def followed(graph: OperationGraph, units: Any, mtu: int) -> Followed:
+    """Return what changes values that are followed; ``units``: transactions or packets of each operation."""
     op = graph.values.op
     count = np.asarray(units, np.int64)[op]
     row = np.repeat(np.arange(len(op), dtype=np.int64), count)
     index = np.arange(len(row), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
-    return graph.dst[op].astype(np.int64)[row], graph.address[op][row] + index * graph.chunk[op].astype(np.int64)[row], row
+    chunk = np.where(np.isin(graph.kind[op], LSU_KINDS), graph.chunk[op], mtu).astype(np.int64)
+    signals = graph.signals
+    return Followed(
+        np.concatenate([graph.dst[op].astype(np.int64)[row], graph.dst[signals.op].astype(np.int64)]),
+        np.concatenate([graph.address[op][row] + index * chunk[row], signals.address]),
+        np.concatenate([size_bytes(graph.values.element)[row], np.full(len(signals), 8)]),
+        np.concatenate([row, np.full(len(signals), -1)]),
+    )
 
 
-def with_values(memory: Memory, graph: OperationGraph, units: Any, cell: Any, fetched: Any) -> Memory:
+def with_values(memory: Memory, graph: OperationGraph, units: Any, mtu: int, cell: Any, fetched: Any) -> Memory:
     """Add final values, and check those that do not depend on the order of operations once all are executed.
 
     Parameters
@@ -44,7 +63,9 @@ def with_values(memory: Memory, graph: OperationGraph, units: Any, cell: Any, fe
     memory
         What was found of segments.
     graph, units
-        Operations, and the transactions of each.
+        Operations, and the transactions or packets of each.
+    mtu
+        Bytes of a full packet.
     cell, fetched
         The kernel's `records.State`.
     """
@@ -52,25 +73,27 @@ def with_values(memory: Memory, graph: OperationGraph, units: Any, cell: Any, fe
     order = np.lexsort((used.address, used.dst))
     dst, address, value = (np.asarray(used[name][order], np.int64) for name in ("dst", "address", "value"))
     text = np.stack([dst, address, value]).astype("<i8").tobytes()
-    to, at, row = addresses_of(graph, units)
+    told = followed(graph, units, mtu)
+    row = told.row[told.row >= 0]
     fetched = np.array(fetched[: len(row)], np.int64)
     cells = CellValues(dst, address, value, graph.values.op.astype(np.int64)[row], fetched)
     found = replace(memory, addresses=len(value), digest=sha256(text).hexdigest(), cells=cells)
     if memory.executed < memory.segments or memory.failures:  # then sums cannot be right
         return found
-    place = _places(dst, address, to, at)
-    wrong, unfetched = _check(graph, place, row, value.view(np.uint64), fetched.view(np.uint64))
+    place = _places(dst, address, told.dst, told.address)
+    wrong, unfetched = _check(graph, place[: len(row)], place[len(row) :], row, value.view(np.uint64), fetched.view(np.uint64))
     return replace(found, wrong=wrong, unfetched=unfetched)
 
 
-def _check(graph: OperationGraph, place: I8, row: I8, value: U8, fetched: U8) -> tuple[int, int]:
-    """Return how many addresses hold a wrong value, and how many gave adds a wrong set of partial sums."""
+def _check(graph: OperationGraph, place: I8, signalled: I8, row: I8, value: U8, fetched: U8) -> tuple[int, int]:
+    """Return how many addresses hold a wrong value, and how many gave adds a wrong set of partial sums; not where signals go."""
     rows = graph.values
     kind = (rows.operation.astype(np.int64) * _KINDS + rows.element)[row]
     operand = rows.value.view(np.uint64)[row]
     first = _first(place, len(value))
     alike, constant = np.ones(len(value), bool), np.ones(len(value), bool)
     alike[place[kind != kind[first][place]]] = False
+    alike[signalled] = False
     constant[place[operand != operand[first][place]]] = False
     wrong = unfetched = 0
     for operation in (*_SUMS, *_ENDS):

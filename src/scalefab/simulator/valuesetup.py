@@ -8,23 +8,24 @@ import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload.graph import OperationGraph
-from ..workload.values import size_bytes
-from .records import CELL, VALUED, zeros
-from .valuecheck import addresses_of
+from .records import CELL, SIGNAL, VALUED, zeros
+from .valuecheck import followed
 
 CELLS_MAX = 1 << 26  # own: 2 GiB of records
 FETCHED_MAX = 1 << 28  # own: 2 GiB of values
 
 
-def value_arrays(graph: OperationGraph, units: Any) -> dict[str, Any]:
+def value_arrays(graph: OperationGraph, units: Any, mtu: int) -> dict[str, Any]:
     """Return the value arrays of `records.State`.
 
     Parameters
     ----------
     graph
-        Its ``values`` say what is followed.
+        Its ``values`` and ``signals`` say what is followed.
     units
-        Transactions of each operation; empty = nothing is followed.
+        Transactions or packets of each operation; empty = nothing is followed.
+    mtu
+        Bytes of a full packet.
 
     Raises
     ------
@@ -32,26 +33,35 @@ def value_arrays(graph: OperationGraph, units: Any) -> dict[str, Any]:
         More values than fit ordinary memory, or elements of 4 and of 8 bytes that overlap.
     """
     rows = graph.values
-    if not len(units) or not len(rows):
-        empty = np.zeros(1, np.int64)
-        return {"value_of": np.zeros(1, np.int32), "valued": zeros(1, VALUED), "fetched": empty, "cell": zeros(1, CELL)}
+    if not len(units) or not len(rows) + len(graph.signals):
+        empty, none = np.zeros(1, np.int64), np.zeros(1, np.int32)
+        arrays = {"value_of": none, "valued": zeros(1, VALUED), "fetched": empty, "cell": zeros(1, CELL)}
+        return arrays | {"signal_of": none, "signal": zeros(1, SIGNAL)}
     count = np.asarray(units, np.int64)[rows.op]
     total = int(count.sum())
     if total > FETCHED_MAX:
         raise InputError([_too_many(f"{total} values are fetched by atomics", FETCHED_MAX)])
     value_of = np.zeros(len(graph), np.int32)
     value_of[rows.op] = np.arange(1, len(rows) + 1)
-    valued = zeros(len(rows), VALUED)
-    valued.operation, valued.element, valued.value, valued.compare = rows.operation, rows.element, rows.value, rows.compare
-    valued.first = np.cumsum(count) - count
-    cells = zeros(_table_size(graph, units), CELL)
-    return {"value_of": value_of, "valued": valued, "fetched": np.zeros(total, np.int64), "cell": cells}
+    valued = zeros(max(1, len(rows)), VALUED)
+    for name in ("operation", "element", "value", "compare"):
+        valued[name][: len(rows)] = getattr(rows, name)
+    valued.first[: len(rows)] = np.cumsum(count) - count
+    cells = zeros(_table_size(graph, units, mtu), CELL)
+    signals = graph.signals
+    signal_of = np.zeros(len(graph), np.int32)
+    signal_of[signals.op] = np.arange(1, len(signals) + 1)
+    signal = zeros(max(1, len(signals)), SIGNAL)
+    for name in ("address", "value", "add"):
+        signal[name][: len(signals)] = getattr(signals, name)
+    arrays = {"value_of": value_of, "valued": valued, "fetched": np.zeros(max(1, total), np.int64), "cell": cells}
+    return arrays | {"signal_of": signal_of, "signal": signal}
 
 
-def _table_size(graph: OperationGraph, units: Any) -> int:
+def _table_size(graph: OperationGraph, units: Any, mtu: int) -> int:
     """Return a power of two, at least twice the addresses."""
-    dst, address, row = addresses_of(graph, units)
-    size = size_bytes(graph.values.element)[row]
+    told = followed(graph, units, mtu)
+    dst, address, size = told.dst, told.address, told.size_bytes
     order = np.lexsort((size, address, dst))
     dst, address, size = dst[order], address[order], size[order]
     same_word = (np.diff(dst) == 0) & (np.diff(address >> 3) == 0)

@@ -52,13 +52,25 @@ def is_marked(S: State, base: int, index: int) -> bool:
 
 @compiled
 def apply_value(S: State, op: int, index: int) -> None:
-    """Let transaction ``index`` of an ATOMIC change the value at its address, and keep what it brings back."""
+    """Let transaction or packet ``index`` of an operation change the value at its address, and keep what it brings back."""
     o = S.op[op]
     v = S.valued[S.value_of[op] - 1]
-    c = S.cell[find_cell(S.cell, int(o.dst), int(S.address[op]) + index * int(o.chunk))]
+    step = S.kernel[0].mtu if ops.is_bulk(o.kind) else int(o.chunk)
+    c = S.cell[find_cell(S.cell, int(o.dst), int(S.address[op]) + index * step)]
     old = int(c.value)
     S.fetched[int(v.first) + index] = old
     c.value = atomics.combine_integers(int(v.operation), int(v.element), old, int(v.value), int(v.compare))
+
+
+@compiled
+def write_signal(S: State, op: int) -> None:
+    """All bytes of message ``op`` are visible: set or increase the value that its signal names, if it has one."""
+    n = int(S.signal_of[op]) - 1
+    if n < 0:
+        return
+    signal = S.signal[n]
+    c = S.cell[find_cell(S.cell, int(S.op[op].dst), int(signal.address))]
+    c.value = int(signal.value) + (int(c.value) if signal.add else 0)
 
 
 @compiled

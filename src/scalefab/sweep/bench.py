@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ..errors import InputError, NoProgressError, Problem, RunInterrupted
-from ..protocol.operations import Kind
 from ..scenario.fabricfile import FabricSetup
 from ..scenario.scenario import Scenario
 from ..simulator.result import Result, Status
@@ -195,7 +194,7 @@ def _judged(plan: Plan, size: nccl.Size, algorithm: Algorithm, result: Result, t
 def _misplaced_bytes(result: Result, expected: int) -> int:
     """Return by how many bytes the run misses what the operation is: executed bytes, and bytes of operations that ended."""
     graph, times = result.graph, result.operations
-    ended = (graph.kind < Kind.COMPUTE) & (times.executed_ps >= 0)
+    ended = graph.moving & (times.executed_ps >= 0)
     return max(abs(expected - result.data_bytes), abs(expected - int(graph.bytes[ended].sum())))
 
 

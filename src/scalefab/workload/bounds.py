@@ -108,7 +108,7 @@ def bound(graph: OperationGraph, fabric: Fabric, *, pack: bool) -> Bound:
 
     rate = format_rate(int(fabric.port_rate_bps[0]))
     wire, ports = int(out.sum()), int(table[:, PORTS].sum())
-    moving = graph.kind < Kind.COMPUTE
+    moving = graph.moving
     begin = int(ready[moving].min()) if bool(moving.any()) else 0
     planes_ps = begin + int(line_ps(wire, int(table[0, UP_NUM]), int(table[0, UP_DEN]) * ports)) if wire else 0
     port_text = f"on the wire over {int(table[0, PORTS])} x {rate}"

@@ -15,7 +15,8 @@ from .moe import add_moe
 from .near import near_miss
 from .parts import Part
 from .patterns import add_pattern
-from .spec import Collective, MoeLayer, Pattern, Phase, WorkloadSpec
+from .program import add_program
+from .spec import Collective, MoeLayer, Pattern, Phase, Program, WorkloadSpec
 
 
 def build_graph(spec: WorkloadSpec, endpoints: int, mtu: int, stacks: int = 16) -> OperationGraph:
@@ -79,6 +80,8 @@ def _add(builder: GraphBuilder, phase: Phase, key: str) -> Part:
         return add_collective(builder, phase, key)
     if isinstance(phase, Pattern):
         return add_pattern(builder, phase, key)
+    if isinstance(phase, Program):
+        return add_program(builder, phase, key)
     if isinstance(phase, MoeLayer):
         return add_moe(builder, phase, key)
     raise TypeError(f"no generator for {type(phase).__name__}")
@@ -87,6 +90,8 @@ def _add(builder: GraphBuilder, phase: Phase, key: str) -> Part:
 def _kind(phase: Phase) -> str:
     if isinstance(phase, Collective):
         return phase.kind.value
+    if isinstance(phase, Program):
+        return "program"
     return phase.pattern if isinstance(phase, Pattern) else "moe"
 
 

@@ -15,14 +15,15 @@ from ..errors import InputError, Problem
 from ..protocol.profile import LSU_MAX_BYTES, MESSAGE_MAX_PACKETS, VC_BULK, VC_REQUEST, Kind
 from .checks import block_problems
 from .graph import I4, I8, Group, OperationGraph
-from .values import Atomic, Values, signed
+from .values import Atomic, Signals, Values, signed
 
 MAX_OPERATIONS = 1 << 31
 PAGE_BYTES = 4096  # the unit of path choice (open profile section 5)
 ADDRESS_BITS = 57  # of TH
 DEFAULT_TRANSACTION_BYTES = 256  # own: HBM interleave, profile section 1
 
-BULK = frozenset({Kind.PUT, Kind.GET, Kind.SEND})
+MESSAGES = frozenset({Kind.PUT, Kind.SEND, Kind.PUT_SIGNAL})
+BULK = MESSAGES | {Kind.GET}
 LSU = frozenset({Kind.LOAD, Kind.STORE, Kind.REDUCE, Kind.ATOMIC})
 
 _COLUMNS: tuple[tuple[str, type[np.signedinteger[Any]]], ...] = (
@@ -83,6 +84,7 @@ class GraphBuilder:
         self._after: list[I4] = []
         self._groups: list[Group] = []
         self._values: list[tuple[I4, Atomic]] = []
+        self._signals: list[tuple[I4, I8, I8, int]] = []
         self._next_address = 0
 
     def __len__(self) -> int:
@@ -120,7 +122,7 @@ class GraphBuilder:
         Parameters
         ----------
         kind
-            LOAD, STORE, ATOMIC, REDUCE, PUT, GET or SEND.
+            LOAD, STORE, ATOMIC, REDUCE, PUT, GET, SEND or PUT_SIGNAL (then call `signals` too).
         src, dst
             Who issues it and whose memory it concerns.
         size_bytes, address
@@ -152,7 +154,7 @@ class GraphBuilder:
             kind=int(kind),
             src=src,
             dst=dst,
-            vc=VC_BULK if kind in (Kind.PUT, Kind.SEND) else VC_REQUEST,
+            vc=VC_BULK if kind in MESSAGES else VC_REQUEST,
             order=order,
             stack=self.stack if stack is None else stack,
             posted=posted,
@@ -165,8 +167,20 @@ class GraphBuilder:
         )
 
     def atomics(self, ids: I4, what: Atomic) -> None:
-        """Say what ATOMIC operations compute, so that their values can be followed."""
+        """Say what operations compute, so that their values can be followed: ATOMICs, or others of 8 B (see `values`)."""
         self._values.append((ids, what))
+
+    def signals(self, ids: I4, address: ArrayLike, value: ArrayLike = 1, *, add: bool = False) -> None:
+        """Say what PUT_SIGNAL operations write behind their data: a u64 of their target, set or increased."""
+        wide = [np.broadcast_to(np.asarray(one, np.int64), ids.shape) for one in (address, value)]
+        self._signals.append((ids, wide[0], wide[1], int(add)))
+
+    def fences(self, src: ArrayLike, dst: ArrayLike, *, group: int, start_ps: ArrayLike = 0) -> I4:
+        """Append FENCEs: each is done when all that its source has issued to its destination before it is visible there.
+
+        Operations that must stay behind a fence wait for it by an edge.
+        """
+        return self._append(kind=int(Kind.FENCE), src=src, dst=dst, start_ps=start_ps, group=group)
 
     def compute(self, rank: ArrayLike, compute_ps: ArrayLike, *, group: int, start_ps: ArrayLike = 0) -> I4:
         """Append one COMPUTE of ``compute_ps`` at each of ``rank``."""
@@ -234,7 +248,13 @@ class GraphBuilder:
         for array in (*columns.values(), succ_ptr, succ, waits):
             array.setflags(write=False)
         return OperationGraph(
-            **columns, succ_ptr=succ_ptr, succ=succ, waits=waits, groups=tuple(self._groups), values=self._value_rows()
+            **columns,
+            succ_ptr=succ_ptr,
+            succ=succ,
+            waits=waits,
+            groups=tuple(self._groups),
+            values=self._value_rows(),
+            signals=self._signal_rows(),
         )
 
     def _value_rows(self) -> Values:
@@ -248,6 +268,16 @@ class GraphBuilder:
             element=np.repeat(np.array([int(of.element) for of in what], np.int8), counts),
             value=np.repeat(np.array([signed(of.value, of.element) for of in what], np.int64), counts),
             compare=np.repeat(np.array([signed(of.compare, of.element) for of in what], np.int64), counts),
+        )
+
+    def _signal_rows(self) -> Signals:
+        if not self._signals:
+            return Signals()
+        return Signals(
+            op=np.concatenate([ids for ids, _, _, _ in self._signals]),
+            address=np.concatenate([address for _, address, _, _ in self._signals]),
+            value=np.concatenate([value for _, _, value, _ in self._signals]),
+            add=np.concatenate([np.full(len(ids), add, np.int8) for ids, _, _, add in self._signals]),
         )
 
     def _column(self, name: str, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:

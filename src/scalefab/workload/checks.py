@@ -42,14 +42,18 @@ def block_problems(columns: Columns, name: str, endpoints: int) -> list[Problem]
     if kind in (Kind.JOIN, Kind.COMPUTE):
         return problems
 
-    size, address, chunk = columns["bytes"], columns["address"], columns["chunk"]
     rule(src == dst, f"a {kind.name} from GPU {{}} to itself does not use the network", "two different GPUs", src)
+    if kind is Kind.FENCE:
+        return problems
+    size, address, chunk = columns["bytes"], columns["address"], columns["chunk"]
     rule((size <= 0) | (size >= _LIMIT), f"a {kind.name} of {{}} bytes", "at least one byte", size)
     if problems:
         return problems  # what follows divides by these
     rule((address < 0) | (address > ADDRESS_LIMIT - size), "address {} is out of range", "57 bits", address)
     if kind in (Kind.LOAD, Kind.ATOMIC, Kind.GET):
         rule(columns["posted"] != 0, f"a {kind.name} without an answer brings nothing back", "posted off")
+    if kind is Kind.PUT_SIGNAL:
+        rule(chunk != 0, "a PUT_SIGNAL in messages of {} bytes", "one message", chunk)
     if kind in (Kind.LOAD, Kind.STORE, Kind.ATOMIC, Kind.REDUCE):
         _lsu_rules(kind, size, address, chunk, rule)
     return problems

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .values import Values
+from ..protocol.profile import Kind
+from .values import Signals, Values
 
 I1 = NDArray[np.int8]
 I2 = NDArray[np.int16]
@@ -64,6 +65,8 @@ class OperationGraph:
         Names for ``group``; every operation belongs to one.
     values
         What operations compute whose values are followed when memory is verified; none for most graphs.
+    signals
+        What each PUT_SIGNAL writes behind its data.
     """
 
     kind: I1
@@ -85,9 +88,22 @@ class OperationGraph:
     waits: I4
     groups: tuple[Group, ...]
     values: Values = field(default_factory=Values)
+    signals: Signals = field(default_factory=Signals)
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    @property
+    def networked(self) -> NDArray[np.bool_]:
+        """Which operations use the network: all but COMPUTE and JOIN; shape (n,)."""
+        uses: NDArray[np.bool_] = (self.kind != Kind.COMPUTE) & (self.kind != Kind.JOIN)
+        return uses
+
+    @property
+    def moving(self) -> NDArray[np.bool_]:
+        """Which operations move data; shape (n,)."""
+        moves: NDArray[np.bool_] = self.networked & (self.kind != Kind.FENCE)
+        return moves
 
     @property
     def edges(self) -> int:

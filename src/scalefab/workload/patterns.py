@@ -61,6 +61,9 @@ def add_pattern(builder: GraphBuilder, spec: Pattern, key: str) -> Part:
         posted=int(spec.posted),
         start_ps=spec.start_ps,
     ).reshape(wide)
+    if spec.operation is Kind.PUT_SIGNAL:
+        flags = builder.region(8 * len(src))
+        builder.signals(ids.ravel(), np.broadcast_to(flags + 8 * np.arange(len(src)), wide).ravel(), 1, add=True)
     if spec.operation is Kind.ATOMIC:
         builder.atomics(ids.ravel(), spec.atomic or Atomic(element=ElementType.U32 if piece == 4 else ElementType.U64))
     if spec.repeat > 1:

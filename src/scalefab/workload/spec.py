@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ..protocol.layout import Order, Scope
 from ..protocol.profile import Kind
 from .values import Atomic
 
@@ -94,6 +95,46 @@ class Pattern(Phase):
     stack: int = -1
     address: int = 0
     atomic: Atomic | None = None  #: None = add 1 to unsigned elements
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a thread: an operation of the network, a FENCE, or COMPUTE to wait.
+
+    ``scope`` is whom a FENCE, or the fence of a release, stands for: ``dst``, or all that the thread has addressed. ``value`` is
+    what a store or put writes (8 B, a put at the start of each packet), None = not followed. PUT_SIGNAL sets ``flag_address`` to, or increases it by, ``flag_value``.
+    """
+
+    operation: Kind
+    dst: int = -1
+    address: int = 0
+    bytes: int = 0
+    value: int | None = None
+    atomic: Atomic | None = None
+    posted: bool = False
+    order: Order = Order.RELAXED
+    scope: Scope = Scope.SYSTEM
+    flag_address: int = 0
+    flag_value: int = 1
+    flag_add: bool = False
+    wait_ps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Instructions that one GPU issues in order, from ``start_ps`` after the program's start on."""
+
+    gpu: int
+    instructions: tuple[Instruction, ...]
+    start_ps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Phase):
+    """Threads that run beside each other."""
+
+    threads: tuple[Thread, ...] = ()
+    stack: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Atomics whose values are followed when memory is verified: what they compute."""
+"""Operations whose values are followed when memory is verified: what they compute; and what puts with signal write.
+
+A LOAD is an OR with 0, a STORE and the first 8 B of each packet of a PUT a SWAP of which nobody reads the old value.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ INTEGERS = (ElementType.U32, ElementType.U64, ElementType.I32, ElementType.I64)
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """What the transactions of an ATOMIC compute: operation(old, value); compare-swap: value where old = compare."""
+    """What the transactions of an operation compute: operation(old, value); compare-swap: value where old = compare."""
 
     operation: AtomicOp = AtomicOp.ADD
     element: ElementType = ElementType.U64
@@ -28,7 +31,7 @@ class Atomic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """A row an ATOMIC whose values are followed; values are 64 bits as they lie in memory, read as signed.
+    """A row an operation whose values are followed; values are 64 bits as they lie in memory, read as signed.
 
     Attributes
     ----------
@@ -45,6 +48,29 @@ class Values:
     element: I1 = field(default_factory=lambda: np.zeros(0, np.int8))
     value: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
     compare: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signals:
+    """A row a PUT_SIGNAL: the u64 at an address is set, or increased, when all bytes of the message are visible.
+
+    Attributes
+    ----------
+    op
+        Numbers of operations, ascending; shape (m,).
+    address, value
+        Of the target; 64 bits read as signed; shape (m,).
+    add
+        1 = increase, 0 = set; shape (m,).
+    """
+
+    op: I4 = field(default_factory=lambda: np.zeros(0, np.int32))
+    address: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+    value: I8 = field(default_factory=lambda: np.zeros(0, np.int64))
+    add: I1 = field(default_factory=lambda: np.zeros(0, np.int8))
 
     def __len__(self) -> int:
         return len(self.op)

@@ -66,7 +66,7 @@ def _short_operations(op: Any) -> float:
 
 def _incast(graph: OperationGraph, fabric: Fabric) -> str:
     """Return a line when some GPU is the target of many more operations than most of those that take part."""
-    network = graph.kind < Kind.FENCE
+    network = graph.moving
     into = np.bincount(graph.dst[network], minlength=fabric.endpoints)
     out = np.bincount(graph.src[network], minlength=fabric.endpoints)
     part = into[(into > 0) | (out > 0)]

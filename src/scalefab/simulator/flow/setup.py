@@ -23,7 +23,7 @@ from ...scenario.scenario import RunOptions
 from ...workload.bounds import endpoint_mebi_ps, endpoint_table
 from ...workload.graph import OperationGraph
 from ..records import zeros
-from ..shares import make_shares, unit_counts
+from ..shares import MESSAGES, make_shares, unit_counts
 from . import measure as m
 from . import overhead
 from . import records as rec
@@ -59,8 +59,8 @@ def spread_evenly(graph: OperationGraph, fabric: Fabric, options: RunOptions) ->
     """Return whether every operation uses all paths of its ends alike."""
     if fabric.paths == 1:
         return True
-    network = graph.kind < Kind.FENCE
-    bulk = np.isin(graph.kind[network], (Kind.PUT, Kind.SEND, Kind.GET))
+    network = graph.moving
+    bulk = np.isin(graph.kind[network], (*MESSAGES, Kind.GET))
     return options.spray in (Spray.ROUND_ROBIN, Spray.LEAST_QUEUED) and bool((bulk & (graph.stack[network] < 0)).all())
 
 
