@@ -35,6 +35,7 @@ TASKS = {
     "point_to_point": "point_to_point: {bytes: 1KiB}",
     "permutation": "permutation: {bytes: 1KiB}",
     "incast": "incast: {bytes: 1KiB}",
+    "program": "program: {threads: ['0: store 1:0x1000 5']}",
 }
 
 

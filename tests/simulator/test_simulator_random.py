@@ -15,8 +15,9 @@ from test_simulator_tiers import tiered
 from scalefab.fabric.arrays import Fabric
 from scalefab.fabric.faultspec import Fault, FaultKind
 from scalefab.protocol.faults import threshold_of
+from scalefab.protocol.profile import Kind
 from scalefab.scenario.scenario import Scenario
-from scalefab.simulator.result import Status
+from scalefab.simulator.result import Result, Status
 from scalefab.simulator.run import simulate
 
 WORKLOADS = (
@@ -31,6 +32,12 @@ WORKLOADS = (
     "permutation: {operation: atomic, bytes: 2KiB, transaction: 8B}",
     "all_to_all: {bytes_per_pair: 32KiB, atomics: 3}",  # the sums, and what each add brought back, are checked too
     "incast: {operation: atomic, bytes: 512B, atomic: {do: max, type: i32, value: 7}}",
+    "permutation: {operation: put_signal, bytes: 60KiB, repeat: 2}",
+    "program: {threads: ["
+    "'0: store.posted 1:0x0 1; put.posted 1:0x10000 96KiB; fence; store.posted 1:0x2000 2; "
+    "put_signal 1:0x40000 32KiB 0x80000 3; fence 1',"
+    "'1: put.posted 0:0x10000 64KiB value=4; store.posted 0:0x0 5; load 0:0x9000 bytes=512B; fence; "
+    "add.acq_rel 0:0x3000 6; fence 0']}",
 )
 
 
@@ -134,6 +141,18 @@ def check(recipe: Recipe) -> None:
     assert int(result.stage_ps.sum()) == result.frame_ps and (result.stage_ps >= 0).all()
     assert np.array_equal(result.link_load.sum(axis=1), result.ports.wire_bytes)
     assert result.completion_ps >= result.bound_ps
+    fences_hold(result)
+
+
+def fences_hold(result: Result) -> None:
+    """What a source issued to a target before a fence (each GPU of the programs has one thread) is executed when that is done."""
+    graph, times = result.graph, result.operations
+    for fence in np.flatnonzero(graph.kind == Kind.FENCE):
+        alike = (graph.src == graph.src[fence]) & (graph.dst == graph.dst[fence]) & graph.moving
+        before = np.flatnonzero(alike & (np.arange(len(graph)) < fence))
+        assert (times.executed_ps[before] <= times.done_ps[fence]).all()
+        after = np.flatnonzero(alike & (np.arange(len(graph)) > fence))
+        assert (times.ready_ps[after] >= times.done_ps[fence]).all()
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

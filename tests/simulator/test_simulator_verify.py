@@ -227,10 +227,10 @@ def test_a_sum_that_is_wrong_fails_the_run() -> None:
     for op in range(len(packets)):
         mark(state, op, 0, int(packets[op]), 1)
     found = find_memory(state.segment_bits, state.segment_base, packets, np.ones(len(packets), bool), 0, 0)
-    good = with_values(found, scenario.graph, packets, state.cell, state.fetched)
+    good = with_values(found, scenario.graph, packets, scenario.fabric.spec.mtu, state.cell, state.fetched)
     assert (good.addresses, good.wrong) == (12, 0) and set(good.cells.value.tolist()) == {3}
     state.cell.value[np.flatnonzero(state.cell.used)[0]] += 1
-    bad = with_values(found, scenario.graph, packets, state.cell, state.fetched)
+    bad = with_values(found, scenario.graph, packets, scenario.fabric.spec.mtu, state.cell, state.fetched)
     assert bad.wrong == 1 and bad.failures == ("1 of 12 addresses hold another value than their operations make",)
     assert bad.digest != good.digest
 

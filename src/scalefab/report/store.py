@@ -109,7 +109,7 @@ def _check_shapes(result: Result) -> None:
     """Make sure that arrays fit together, so that a damaged file ends here and not in a drawing."""
     operations, ports = len(result.graph.kind), len(result.fabric.port_node)
     graph = {f.name: getattr(result.graph, f.name) for f in fields(result.graph)}
-    for name in ("succ_ptr", "succ", "groups", "values"):
+    for name in ("succ_ptr", "succ", "groups", "values", "signals"):
         del graph[name]
     _require("graph", graph, operations)
     _require("operations", {f.name: getattr(result.operations, f.name) for f in fields(result.operations)}, operations)
@@ -120,6 +120,7 @@ def _check_shapes(result: Result) -> None:
     for name, values, limit in (
         ("fabric.port_peer", result.fabric.port_peer, ports),
         ("fabric.port_node", result.fabric.port_node, len(result.fabric.node_kind)),
+        ("graph.signals.op", result.graph.signals.op, operations),
         ("graph.group", result.graph.group, len(result.graph.groups)),
     ):
         if len(values) and (int(values.min()) < 0 or int(values.max()) >= limit):

@@ -246,7 +246,12 @@ def _check_threads(value: list[str]) -> list[str]:
 
 
 def _read_threads(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    """Take ``- 0: store ...`` without quotes too, which YAML reads as a mapping."""
+    if isinstance(value, str | dict):
+        value = [value]
+    if not isinstance(value, list):
+        return value
+    return [f"{next(iter(one))}: {next(iter(one.values()))}" if isinstance(one, dict) and len(one) == 1 else one for one in value]
 
 
 _THREADS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}

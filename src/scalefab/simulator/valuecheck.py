@@ -81,8 +81,23 @@ def with_values(memory: Memory, graph: OperationGraph, units: Any, mtu: int, cel
     if memory.executed < memory.segments or memory.failures:  # then sums cannot be right
         return found
     place = _places(dst, address, told.dst, told.address)
-    wrong, unfetched = _check(graph, place[: len(row)], place[len(row) :], row, value.view(np.uint64), fetched.view(np.uint64))
-    return replace(found, wrong=wrong, unfetched=unfetched)
+    others, signalled = place[: len(row)], place[len(row) :]
+    wrong, unfetched = 0, 0
+    if len(row):
+        wrong, unfetched = _check(graph, others, signalled, row, value.view(np.uint64), fetched.view(np.uint64))
+    return replace(found, wrong=wrong + _wrong_signals(graph, others, signalled, value), unfetched=unfetched)
+
+
+def _wrong_signals(graph: OperationGraph, others: I8, signalled: I8, value: I8) -> int:
+    """Return how many addresses that signals alone increase hold another value than their sum."""
+    adds = np.ones(len(value), bool)
+    adds[others] = False
+    adds[signalled[graph.signals.add == 0]] = False
+    expected = np.zeros(len(value), np.int64)
+    np.add.at(expected, signalled, graph.signals.value)
+    mine = np.zeros(len(value), bool)
+    mine[signalled] = True
+    return int(np.count_nonzero((expected != value)[adds & mine]))
 
 
 def _check(graph: OperationGraph, place: I8, signalled: I8, row: I8, value: U8, fetched: U8) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import compiled, compiled_entry
-from ..protocol.operations import COMPUTE, GAP_BYTES, JOIN, PREAMBLE_BYTES, is_bulk
+from ..protocol.operations import COMPUTE, FENCE, GAP_BYTES, JOIN, PREAMBLE_BYTES, is_bulk
 from .frames import alone_wire_bytes, items, largest_item, one_frame_bytes, smallest_item
 from .graph import I1, I2, I4, I8
 
@@ -85,7 +85,8 @@ def idle_ps(
     # half-empty frames on more paths may end earlier than full ones on few: as many paths as items, bytes as if packed
     wire = alone_wire_bytes(b0, n0, b1, n1, b2, n2, limit, pack)
     small = one_frame_bytes(smallest_item(b0, n0, b1, n1, b2, n2))
-    there = way_ps(e, s, d, small) + e[d, RX_PS] + e[d, MEMORY_PS]
+    memory_ps = 0 if kind == FENCE else e[d, MEMORY_PS]  # what a FENCE waits for may be visible already
+    there = way_ps(e, s, d, small) + e[d, RX_PS] + memory_ps
     send = send_ps(wire, one_frame_bytes(largest_item(b0, n0, b1, n1, b2, n2)), max(min(paths, n0 + n1 + n2), 1), num, den)
     if posted:
         return int(e[s, TX_PS] + send + there)

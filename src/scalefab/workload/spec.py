@@ -102,7 +102,8 @@ class Instruction:
     """One instruction of a thread: an operation of the network, a FENCE, or COMPUTE to wait.
 
     ``scope`` is whom a FENCE, or the fence of a release, stands for: ``dst``, or all that the thread has addressed. ``value`` is
-    what a store or put writes (8 B, a put at the start of each packet), None = not followed. PUT_SIGNAL sets ``flag_address`` to, or increases it by, ``flag_value``.
+    what a store or put writes (8 B, a put at the start of each packet), None = not followed. PUT_SIGNAL sets ``flag_address``
+    to, or increases it by, ``flag_value``.
     """
 
     operation: Kind

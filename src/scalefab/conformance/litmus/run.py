@@ -1,6 +1,6 @@
 """Litmus tests on the simulator: many instances at once, at random places and times, among random traffic; outcomes are counted.
 
-Each instance has pages of its own, so paths differ from one to the next; its threads begin at random within a spread, and other GPUs
+Each instance has pages of its own, so paths differ from one to the next; its threads begin at random within a spread, and others
 store to the same targets in bursts, so that one path is late against another. The same seed gives the same outcomes.
 """
 
