@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..compiled import compiled
 from ..protocol import operations as ops
 from ..protocol.profile import NO_PATH_PS
+from .atomictags import close_tags
 from .calendar import push
 from .fence import give_up
 from .records import FENCE_EVENTS, NO_PATH, PARKED, State
@@ -94,6 +95,8 @@ def fail(S: State, i: int) -> None:
         k.dormant -= 1  # its data will not be asked for
     if k.ordered:
         give_up(S, i)
+    if k.tags and S.op[i].kind == ops.ATOMIC:
+        close_tags(S, i, 0, S.op[i].packets, k.now_ps)
     S.todo[0] = i
     depth = 1
     while depth > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..compiled import compiled
 from ..protocol import operations as ops
 from ..protocol.multipath import sprayed_next
+from .atomictags import is_new, may_take, take_tag
 from .records import State
 
 
@@ -103,6 +104,7 @@ def compose(S: State, s: int, i: int) -> int:
             S.responses[S.session[s].port].bytes -= used  # they leave the response queue
         return used
     n = flow.share_head
+    fresh = 0  # tags that a frame which is only measured would take
     while n >= 0:
         share = S.share[n]
         o = S.op[share.op]
@@ -119,6 +121,13 @@ def compose(S: State, s: int, i: int) -> int:
                 body += ops.SIGNAL_BYTES
             if units > 0 and (used + body > room or k.pack == 0):
                 break
+            if k.tags and kind == ops.ATOMIC:
+                if not may_take(S, share.op, index, fresh):
+                    break
+                if i >= 0:
+                    take_tag(S, share.op, index)
+                else:
+                    fresh += is_new(S, share.op, index)
             used += body
             payload += unit_payload(kind, share.answer, data)
             units += 1

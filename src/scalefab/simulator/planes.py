@@ -58,6 +58,7 @@ def split(scenario: Scenario, state: State, threads: int) -> Split:
         "all ports of a GPU share the bandwidth of its memory, which must be a frame a picosecond for that not to matter": bool(
             np.any(state.node.mem_num[: k.endpoints] > 0)
         ),
+        "tags of ATOMICs are counted over all planes": bool(state.kernel[0].tags),
         "FENCEs stand behind the work of all planes": bool(state.kernel[0].ordered),
     }
     for reason, holds in tied.items():

@@ -434,11 +434,14 @@ PAIR = np.dtype(
         ("held1", _i4),
         ("early", _i4),  # FENCEs answered when those of the other epoch are executed: list of REPLY, -1
         ("late", _i4),  # ... when those of this one are, too
+        ("starved", _i4),  # 1 = some space waits for a tag
         ("visible_ps", _i8),  # when all is visible that was accepted
+        ("oldest_tag", _i8),  # of ATOMICs (`atomictags`)
+        ("next_tag", _i8),
     ],
     align=True,
 )
-"""A source and destination between which fences go."""
+"""A source and destination between which fences go, or so many ATOMICs that their tags are counted."""
 
 FENCED = np.dtype([("op", _i4), ("pair", _i4), ("next", _i4), ("state", _i2), ("renewing", _i2)], align=True)
 """A FENCE, beside `ordering.FENCE`; ``renewing`` = an event to begin it anew is in the queue."""
@@ -576,6 +579,7 @@ KERNEL = np.dtype(
         ("disorder", _i8),  # transactions executed before an earlier one of their operation to the same page
         ("values", _i8),  # 1 = values of some operations are followed
         ("ordered", _i8),  # 1 = some operation is a FENCE
+        ("tags", _i8),  # 1 = tags of ATOMICs are counted
     ],
     align=True,
 )
@@ -667,13 +671,16 @@ class State(NamedTuple):
     cell: Any  # CELL[a power of two], [1]: open addressing
     signal_of: Any  # int32[n]: row of ``signal`` + 1, 0 = none; [1]
     signal: Any  # SIGNAL[m], [1]
-    order_pair: Any  # int32[src x dst]: row of ``pair``, -1, [1] without FENCE; likewise the next six
+    order_pair: Any  # int32[src x dst]: row of ``pair``, -1, [1] where no pair has one; likewise the next six
     pair: Any  # PAIR[pairs]
     issued: Any  # ordering.ISSUED[pairs]
     serial: Any  # int64[n]: number of an operation at its pair, -1
     fence: Any  # ordering.FENCE[fences]; OPERATION.cursor of a FENCE is its row
     fenced: Any  # FENCED[fences]
     fence_note: Any  # FENCE_NOTE[sessions], [1] where no path changes
+    closed: Any  # int8[pairs, 64]: 1 = a tag that is not the oldest has its response, by tag modulo 64
+    tag_base: Any  # int64[n]: first row in ``tag`` of an ATOMIC, [1] where tags are not counted
+    tag: Any  # int64[transactions of ATOMICs]: tag, `atomictags.NOT_TAKEN`, CLOSED, [1]
     sample: Any  # trace.SAMPLE[rows]
     traced: Any  # trace.TRACED[rows]
     traced_run: Any  # trace.TRACED_RUN[rows]

@@ -236,7 +236,7 @@ def make_state(
 
     op = _operations(graph, units, parts, shares)
     begin = graph.start_ps + np.where(graph.networked, fabric.node_tx_ps[op.src], 0)
-    ordering, fences = order_arrays(graph, op, sessions, fabric.endpoints, changing)
+    ordering, fences, counted = order_arrays(graph, op, sessions, fabric.endpoints, changing)
     roots = np.flatnonzero(graph.waits == 0)
     release = roots[np.argsort(begin[roots], kind="stable")].astype(np.int32)
 
@@ -282,7 +282,7 @@ def make_state(
     bases = segment_bases(units) if verified else np.zeros(1, np.int64)
     followed = value_arrays(graph, units if verified else units[:0], spec.mtu)
     k.values = int(verified and len(graph.values) + len(graph.signals) > 0)
-    k.ordered = int(fences > 0)
+    k.ordered, k.tags = int(fences > 0), int(counted)
 
     return rec.State(
         kernel=kernel,

@@ -9,6 +9,7 @@ from ..protocol import cbfc, rh_sender, switching
 from ..protocol import operations as ops
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
+from .atomictags import is_starved
 from .control import send_control
 from .credits import may_charge
 from .failures import free_reply, has_failed
@@ -74,7 +75,7 @@ def next_session(S: State, a: int, vc: int) -> int:
         flow = S.flow[s]
         if is_resending(S, s):
             return s
-        if has_work(S, flow):
+        if has_work(S, flow) and not (k.tags and is_starved(S, s)):
             if rh.in_flight(S.session[s], PSN_BITS) < k.window and S.session[s].state == rh.SPACE_OPEN:
                 return s
             leave_ring(S, a, vc, flow)

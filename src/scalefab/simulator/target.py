@@ -10,6 +10,7 @@ from ..protocol import reliability as rh
 from ..protocol import rh_receiver
 from ..protocol.reliability import PSN_BITS
 from .answers import reply
+from .atomictags import close_tags
 from .calendar import push
 from .ccupdate import note_move
 from .control import NACK, OWN_PATH, post
@@ -203,6 +204,8 @@ def execute(S: State, a: int, session: int, answer: int, op: int, first: int, co
             mark_executed(S, op, first, count, stride)
         return
     if answer and o.kind != ops.GET:
+        if S.kernel[0].tags and o.kind == ops.ATOMIC:
+            close_tags(S, op, first, count, S.kernel[0].now_ps)
         o.answered += count
         if o.answered == o.answers:
             finish(S, op, visible_ps)
