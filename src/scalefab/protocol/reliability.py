@@ -39,20 +39,20 @@ SESSION = np.dtype(
         ("expected", np.int32),
         ("unacked", np.int32),  # accepted frames that no ACK has covered yet
         ("since_ps", np.int64),  # when the oldest un-acked frame was accepted
-        ("rx_state", np.int32),  # receiver's `Space`: OPEN or CLOSED
-        ("gap", np.int32),  # receiver: not 0: a NACK has told the present gap
-        ("src", np.int32),
-        ("dst", np.int32),
-        ("path", np.int32),  # path index
-        ("vc", np.int32),
+        ("rx_state", np.int16),  # receiver's `Space`: OPEN or CLOSED
+        ("gap", np.int16),  # receiver: not 0: a NACK has told the present gap
+        ("src", np.int16),
+        ("dst", np.int16),
+        ("path", np.int16),  # path index
+        ("vc", np.int16),
         ("port", np.int32),  # the source port that its DATA leave by
         ("peer_port", np.int32),  # the target's port: ACKs leave by it
         ("next_psn", np.int32),
         ("una_psn", np.int32),
-        ("window", np.int32),
-        ("state", np.int32),  # sender's `Space`
-        ("trouble", np.int32),  # not 0: rh_sender.RETRY holds something; 0: an ACK need not look there
-        ("timed", np.int32),  # not 0: the departure of timed_psn is being timed for srtt
+        ("window", np.int16),
+        ("state", np.int16),  # sender's `Space`
+        ("trouble", np.int16),  # not 0: rh_sender.RETRY holds something; 0: an ACK need not look there
+        ("timed", np.int16),  # not 0: the departure of timed_psn is being timed for srtt
         ("timed_psn", np.int32),
         ("ack_errors", np.int32),
         ("duplicates", np.int32),
@@ -63,7 +63,7 @@ SESSION = np.dtype(
     ],
     align=True,
 )
-"""One sequence space, both ends, **the hot part** (112 B): all that frames and ACKs touch without faults. The sender's and the
+"""One sequence space, both ends, **the hot part** (96 B): all that frames and ACKs touch without faults. The sender's and the
 receiver's fields are apart, so one record serves a simulation. All zeros = a space that is open at PSN 0 (but for `window`).
 What only faults touch is cold: `rh_sender.RETRY`, `rh_receiver.REPAIR`, `path_change.ASK`."""
 

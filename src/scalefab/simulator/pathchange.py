@@ -262,9 +262,10 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
     if t < 0:
         t = s
     flow = S.flow[t]
-    if flow.change != k.change:
-        flow.change = k.change
-        flow.again_tail = -1
+    kept = S.keep[t]
+    if kept.change != k.change:
+        kept.change = k.change
+        kept.again_tail = -1
     port = S.session[t].port
     k.again_runs += 1
     if S.session[t].vc == 1:
@@ -285,12 +286,12 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
         r.credit_mark_ps = credit_mark(S.port[port], now_ps)
         r.window_mark_ps = window_mark(S.port[port], now_ps)
         on_queued(S, port, answer_bytes(S, op, first, count))
-        if flow.again_tail < 0:
+        if kept.again_tail < 0:
             r.next = flow.reply_head
             flow.reply_head = n
         else:
-            r.next = S.reply[flow.again_tail].next
-            S.reply[flow.again_tail].next = n
+            r.next = S.reply[kept.again_tail].next
+            S.reply[kept.again_tail].next = n
         if r.next < 0:
             flow.reply_tail = n
     else:
@@ -306,15 +307,15 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
         share.ready_ps = ready_ps + S.node[S.session[t].src].tx_ps
         share.credit_mark_ps = credit_mark(S.port[port], now_ps)
         share.window_mark_ps = window_mark(S.port[port], now_ps)
-        if flow.again_tail < 0:
+        if kept.again_tail < 0:
             share.next = flow.share_head
             flow.share_head = n
         else:
-            share.next = S.share[flow.again_tail].next
-            S.share[flow.again_tail].next = n
+            share.next = S.share[kept.again_tail].next
+            S.share[kept.again_tail].next = n
         if share.next < 0:
             flow.share_tail = n
-    flow.again_tail = n
+    kept.again_tail = n
     awake(S, t, now_ps)
 
 

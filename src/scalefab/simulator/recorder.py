@@ -34,7 +34,7 @@ def frame_number(f: Any) -> int:
 def record_sample(S: State, f: Any, executed_ps: int) -> None:
     """Keep a delivered data frame if the seed chooses it."""
     k = S.kernel[0]
-    if k.sampled >= k.sample_room or (k.sample_of > 1 and mix(frame_number(f) + int(k.sample_salt)) % k.sample_of != 0):
+    if k.sampled >= k.sample_room or (k.sample_of > 1 and mix(frame_number(f) + int(k.sample_salt)) * k.sample_of >> 32 != 0):
         return
     row = S.sample[k.sampled]
     k.sampled += 1

@@ -298,6 +298,7 @@ NODE = np.dtype(
         ("memory_ps", _i8),
         ("mem_num", _i8),  # ps a byte of target memory
         ("mem_den", _i8),
+        ("mem_shift", _i8),  # mem_den = 2^mem_shift, -1 = it is no power of two: a shift, where a division a frame costs
         ("mem_free_ps", _i8),
     ],
     align=True,
@@ -314,10 +315,8 @@ FLOW = np.dtype(
         ("reply_tail", _i4),
         ("answer", _i4),  # session for the answers to this one's requests, -1
         ("control_next", _i4),
-        ("moved", _i4),  # 1 = its path was not live, new work went elsewhere; `pathstate.LOADED`
-        ("change", _i4),  # the path change that last queued work here, and the last piece of it
-        ("again_tail", _i4),
-        ("in_timer", _i4),  # an ACK deadline is in the event queue
+        ("moved", _i2),  # 1 = its path was not live, new work went elsewhere; `pathstate.LOADED`
+        ("in_timer", _i2),  # an ACK deadline is in the event queue
         ("control_ps", _i8),
     ],
     align=True,
@@ -332,9 +331,9 @@ SHARE = np.dtype(
         ("next", _i4),
         ("session", _i4),
         ("index", _i4),  # next packet or transaction
-        ("stride", _i4),  # paths of its round robin, 1 = packets follow each other, 0 = takes from the common cursor
+        ("stride", _i2),  # paths of its round robin, 1 = packets follow each other, 0 = takes from the common cursor
+        ("answer", _i2),  # 1 = data of a GET, sent by its target
         ("left", _i4),
-        ("answer", _i4),  # 1 = data of a GET, sent by its target
         ("ready_ps", _i8),
         ("credit_mark_ps", _i8),
         ("window_mark_ps", _i8),
@@ -400,6 +399,8 @@ KEEP = np.dtype(
         ("again", _i4),  # the one that was sent again last
         ("timer_set", _i4),  # 1 = an event watches the retry timer
         ("asked", _i4),  # control frames of it that wait to leave, bit = Control
+        ("change", _i4),  # the path change that last queued work here, and the last piece of it
+        ("again_tail", _i4),
     ],
     align=True,
 )
@@ -646,7 +647,7 @@ class State(NamedTuple):
     heard: Any  # int64[endpoints, switch ports]: last SEN event acted on, [1, 1]
     ctl: Any  # CTL[pool]
     flow: Any  # FLOW[sessions]
-    twin: Any  # int32[sessions, 3]: sessions of the other direction on the same path, by VC, -1
+    twin: Any  # int32[sessions, VCs in use]: sessions of the other direction on the same path, -1
     owed: Any  # int8[sessions]: 0 = no ACK is owed; a small table, where a session is a cache miss: 3 in each frame
     share: Any  # SHARE[shares]
     op: Any  # OPERATION[n]

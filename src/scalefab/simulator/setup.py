@@ -71,6 +71,8 @@ def _nodes(fabric: Fabric) -> Any:
     node.mem_num, node.mem_den = 10**12 // common, bandwidth // common
     unlimited = bandwidth >= fabric.spec.frame_max * 10**12  # a whole frame in a picosecond
     node.mem_num[unlimited], node.mem_den[unlimited] = 0, 1
+    power = node.mem_den & (node.mem_den - 1) == 0
+    node.mem_shift = np.where(power, np.round(np.log2(node.mem_den)).astype(np.int64), -1)
     return node
 
 
@@ -193,6 +195,9 @@ def make_state(
         text = f"operation {i} of {int(graph.bytes[i])} bytes takes {int(units[i])} packets"
         raise InputError([Problem(text, "fewer than 2^31 packets an operation", key="workload")])
     shares = make_shares(graph, fabric, units, parts, options.spray, spec.mtu)
+    # what only divides the work is let go of as soon as it is in records: 60 of 685 MB with a million sequence spaces
+    op, read, share_count = _operations(graph, units, parts, shares), _reads(graph, parts, shares), len(shares.op)
+    del parts
     port = make_ports(fabric)
     made = make_links(fabric, port, links, table, options.seed, spec.frame_max)
     routed = len(units) > 0  # the raw frames of a bench know no paths
@@ -209,11 +214,12 @@ def make_state(
     inputs = int(fabric.node_ports[fabric.endpoints :].max()) if fabric.nodes > fabric.endpoints else 1
     words = (inputs + 31) // 32
 
-    share = zeros(len(shares.op) + (2 * SHARE_MARGIN if changing or np.any(graph.kind == Kind.FENCE) else 0), rec.SHARE)
-    given = share[: len(shares.op)]
+    share = zeros(share_count + (2 * SHARE_MARGIN if changing or np.any(graph.kind == Kind.FENCE) else 0), rec.SHARE)
+    given = share[:share_count]
     given.op, given.session = shares.op, sessions.of_share
     given.index, given.stride, given.left, given.answer = shares.index, shares.stride, shares.count, shares.answer
     share.next = -1
+    del shares, given
 
     session = zeros(len(sessions.key), SESSION)
     session.src, session.dst, session.path, session.vc = sessions.src, sessions.dst, sessions.path, sessions.vc
@@ -224,6 +230,10 @@ def make_state(
     for name in ("ring_next", "share_head", "share_tail", "reply_head", "reply_tail", "control_next"):
         flow[name] = -1
     flow.answer = sessions.answer
+    ordering, fences, counted = order_arrays(graph, op, sessions, fabric.endpoints, changing)
+    changed = _path_arrays(fabric, sessions, changing, switch_ports)
+    twin = sessions.twin
+    del sessions
 
     vcs = made.switches["vcs"]
 
@@ -234,15 +244,13 @@ def make_state(
     keep = zeros(spaces, rec.KEEP)
     keep.head = keep.tail = keep.again = -1
 
-    op = _operations(graph, units, parts, shares)
     begin = graph.start_ps + np.where(graph.networked, fabric.node_tx_ps[op.src], 0)
-    ordering, fences, counted = order_arrays(graph, op, sessions, fabric.endpoints, changing)
     roots = np.flatnonzero(graph.waits == 0)
     release = roots[np.argsort(begin[roots], kind="stable")].astype(np.int32)
 
     dormant = int(np.count_nonzero((graph.waits > 0) & graph.networked) + np.count_nonzero(graph.kind == Kind.GET))
     dormant += rec.FENCE_EVENTS * fences
-    events = dormant + len(sessions.key) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
+    events = dormant + len(session) + 8 * fabric.ports + 2 * FRAME_POOL + 4 * SMALL_POOL
 
     responses = zeros(endpoint_ports, rec.RESPONSES)
     responses.limit_bytes = spec.endpoints.response_queue
@@ -264,7 +272,7 @@ def make_state(
     k.sen = int(spec.link.sen is not Sen.OFF)
     k.load, k.queues = int(slower or queues), int(queues)
     made.arrays["link"].full_num, made.arrays["link"].full_den = fabric.port_ps_num, fabric.port_ps_den
-    k.paths, k.path_count, k.share_top = int(changing), fabric.paths, len(shares.op)
+    k.paths, k.path_count, k.share_top = int(changing), fabric.paths, share_count
     k.ack_delay_ps, k.bin_bits = options.ack_delay_ps, max(0, (horizon_ps // (LOAD_BINS // 2)).bit_length() - 1)
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
@@ -313,18 +321,18 @@ def make_state(
         retry=retry,
         repair=zeros(spaces, REPAIR),
         keep=keep,
-        **_path_arrays(fabric, sessions, changing, switch_ports),
+        **changed,
         **_load_arrays(fabric, slower or queues, queues, switch_ports, vcs),
         ctl=zeros(spaces * len(Control) if lossy else 1, rec.CTL),
         flow=flow,
-        twin=sessions.twin,
+        twin=twin,
         owed=np.zeros(max(1, len(session)), np.int8),
         share=share,
         op=op,
         start_ps=graph.start_ps,
         compute_ps=graph.compute_ps,
         address=graph.address,
-        read=_reads(graph, parts, shares),
+        read=read,
         op_status=np.zeros(max(1, len(op)) if changing else 1, np.int8),
         succ_ptr=np.ascontiguousarray(graph.succ_ptr, np.int64),
         succ=np.ascontiguousarray(graph.succ, np.int32),

@@ -252,9 +252,10 @@ def make_sessions(graph: OperationGraph, fabric: Fabric, shares: Shares, changin
         return np.where(unique[at] == wanted, at, -1).astype(np.int32)
 
     reverse = keys(s_dst, s_src, s_path, 0)
-    twin = np.full((len(unique), 3), -1, np.int32)
-    for v in np.unique(s_vc):
-        twin[:, v] = find(reverse + v)
+    used = np.unique(s_vc)
+    twin = np.full((len(unique), max(1, len(used))), -1, np.int32)
+    for i, v in enumerate(used):
+        twin[:, i] = find(reverse + v)
     answer = np.where(s_vc == VC_RESPONSE, -1, find(reverse + VC_RESPONSE)).astype(np.int32)
     s_src, s_dst, s_path, s_vc = (column.astype(np.int32) for column in (s_src, s_dst, s_path, s_vc))
     return Sessions(unique, s_src, s_dst, s_path, s_vc, find(key), answer, twin)

@@ -220,7 +220,7 @@ def send_data(S: State, a: int, vc: int, s: int, credits: int, start_ps: int) ->
 @compiled
 def ride_along(S: State, s: int, f: Any) -> None:
     """Let an ACK that is due to the destination on this path, of any VC, ride on DATA frame ``f``."""
-    for other in range(3):
+    for other in range(S.twin.shape[1]):
         t = S.twin[s, other]
         if t >= 0 and S.owed[t] and S.session[t].unacked > 0:
             S.owed[t] = 0

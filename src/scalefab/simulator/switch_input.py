@@ -21,7 +21,8 @@ def output_port(S: State, at: int, f: Any) -> int:
         return S.port[S.node[f.dst].first_port].peer
     path = f.path
     ids = S.kernel[0].uplinks
-    attached = S.port[S.node[f.dst].first_port + path // ids].peer
+    ids_over = path if ids == 1 else path // ids  # no division in a domain of one tier
+    attached = S.port[S.node[f.dst].first_port + ids_over].peer
     there = S.port[attached].node
     if there == at:
         return attached

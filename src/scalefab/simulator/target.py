@@ -171,6 +171,14 @@ def activate(S: State, i: int, now_ps: int) -> None:
     start_shares(S, S.op[i].share_first, S.op[i].share_count, now_ps)
 
 
+@inlined
+def moved_ps(node: Any, size_bytes: int) -> int:
+    """Return how long memory moves so many bytes, rounded up."""
+    if node.mem_shift >= 0:
+        return (size_bytes * node.mem_num + node.mem_den - 1) >> node.mem_shift
+    return (size_bytes * node.mem_num + node.mem_den - 1) // node.mem_den
+
+
 @compiled
 def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
     """Read the data of a GET's messages from the target's memory, one message after the other; return when the last is read.
@@ -185,7 +193,7 @@ def read_for_get(S: State, op: int, first: int, count: int, t_ps: int) -> int:
     if size > left:
         size = left
     begin_ps = node.mem_free_ps if node.mem_free_ps > t_ps - node.memory_ps else t_ps - node.memory_ps
-    node.mem_free_ps = begin_ps + (size * node.mem_num + node.mem_den - 1) // node.mem_den
+    node.mem_free_ps = begin_ps + moved_ps(node, size)
     return node.mem_free_ps if node.mem_free_ps > t_ps else t_ps
 
 
@@ -349,7 +357,7 @@ def take(S: State, a: int, i: int, now_ps: int) -> None:
     if (f.answer == 0 or size > 0) and not (k.ordered and is_bare_fence(S, f)):
         if node.mem_free_ps > begin:
             begin = node.mem_free_ps
-        node.mem_free_ps = begin + (size * node.mem_num + node.mem_den - 1) // node.mem_den
+        node.mem_free_ps = begin + moved_ps(node, size)
         visible = begin + node.memory_ps
         if node.mem_free_ps > visible:  # more bytes than memory moves in its latency: visible when the last one is there
             visible = node.mem_free_ps
@@ -412,6 +420,15 @@ def latency_bin(t_ps: int) -> int:
     if v < 32:
         return v if v > 0 else 0
     octave = 0
+    if v >= 32 << 15:
+        v >>= 16
+        octave += 16
+    if v >= 32 << 7:  # steps of halved width: a loop by single bits took 7 turns for a usual frame
+        v >>= 8
+        octave += 8
+    if v >= 32 << 3:
+        v >>= 4
+        octave += 4
     while v >= 32:
         v >>= 1
         octave += 1

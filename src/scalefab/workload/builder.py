@@ -239,9 +239,10 @@ class GraphBuilder:
             raise InputError([Problem("the workload asks for nothing", "at least one operation", key="workload")])
         columns = {name: self._column(name, dtype) for name, dtype in _COLUMNS}
         before, after = _joined(self._before), _joined(self._after)
-        waits = np.bincount(after, minlength=self._count).astype(np.int32)
-        succ_ptr = np.zeros(self._count + 1, np.int64)
-        np.cumsum(np.bincount(before, minlength=self._count), out=succ_ptr[1:])
+        waits, succ_ptr = np.zeros(self._count, np.int32), np.zeros(self._count + 1, np.int64)
+        if len(before):  # pages of zeros that nobody writes to take no memory
+            waits[:] = np.bincount(after, minlength=self._count)
+            np.cumsum(np.bincount(before, minlength=self._count), out=succ_ptr[1:])
         succ = after if bool(np.all(before[1:] >= before[:-1])) else after[np.argsort(before, kind="stable")]
         if not bool(np.all(before < after)):  # else the order of the arrays is already a topological one
             _refuse_circle(succ_ptr, succ, waits, columns["group"], self._groups)
