@@ -105,7 +105,8 @@ def _run(planned: Planned, journal: Journal, asked: Asked, name: str, quiet: boo
     journal.start(scalefab=__version__, scenario=name, points=total, there=there)
     if not quiet and there:
         note(f"{there} of {total} points are in {journal.path} already")
-    _compile_once(there < total and not asked.scheduler, quiet)
+    if there < total and not asked.scheduler:
+        _compile_once(planned, quiet)
     try:
         for row in run_sweep(planned, journal, _runner(asked)):
             there += 1
@@ -119,16 +120,15 @@ def _run(planned: Planned, journal: Journal, asked: Asked, name: str, quiet: boo
     return ExitCode.OK
 
 
-def _compile_once(wanted: bool, quiet: bool) -> None:
+def _compile_once(planned: Planned, quiet: bool) -> None:
     """Compile the kernel before there are many processes that would each do so."""
-    if not wanted:
-        return
     from ..simulator.warm import compile_apart, needs_compiling
 
-    if needs_compiling():
-        if not quiet:
-            note("compiling the simulator kernel once for this machine, about 25 s")
-        compile_apart()
+    for variant in planned.variants:
+        if needs_compiling(variant):
+            if not quiet:
+                note("compiling the simulator kernel once for this machine, about 15 to 30 s")
+            compile_apart(variant)
 
 
 def _write(folder: Path, planned: Planned, journal: Journal, name: str) -> list[dict[str, Any]]:

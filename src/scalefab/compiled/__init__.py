@@ -1,7 +1,7 @@
 """The only room that imports Numba: decorators, bundles of arrays, and the cache of kernels on disk."""
 
 from .arrays import Bundle, bundle
-from .decorators import compiled, compiled_entry, direct, inlined, interpreted, is_cached, is_compiled
+from .decorators import compiled, compiled_entry, direct, inlined, interpreted, is_cached, is_compiled, named
 from .folder import cache_folder, cache_home, compiler_version, jit_enabled
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "is_cached",
     "is_compiled",
     "jit_enabled",
+    "named",
 ]

@@ -31,10 +31,16 @@ class Bundle:
     arrays
         A named tuple of C-contiguous arrays of one or more dimensions. They are kept alive, not copied. A change of an array's
         *contents* is seen by both sides; for another array, make another bundle.
+    fixed
+        (name, value) of fields of ``arrays.kernel[0]`` that never change and are constants in the code (`fixed`).
     """
 
-    def __init__(self, arrays: Any) -> None:
+    def __init__(self, arrays: Any, fixed: tuple[tuple[str, int], ...] = ()) -> None:
         self.arrays = arrays
+        self.fixed = fixed
+        wrong = [name for name, value in fixed if int(arrays.kernel[0][name]) != value]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} of this state differ from what is fixed")
         words: list[int] = []
         for name in arrays._fields:
             array = getattr(arrays, name)
@@ -45,9 +51,9 @@ class Bundle:
         self.address = int(self.table.ctypes.data)
 
 
-def bundle(arrays: Any) -> Any:
+def bundle(arrays: Any, fixed: tuple[tuple[str, int], ...] = ()) -> Any:
     """Return what entry kernels take for a named tuple of arrays: a `Bundle`, or the tuple itself when nothing is compiled."""
-    return Bundle(arrays) if jit_enabled() else arrays
+    return Bundle(arrays, fixed) if jit_enabled() else arrays
 
 
 def _short(name: str) -> str:
@@ -70,19 +76,20 @@ class _TableType(types.Array):
 class _BundleType(types.Type):
     """Numba's view of a bundle: names and array types; its value is the address of the table."""
 
-    def __init__(self, fields: tuple[tuple[str, Any], ...]) -> None:
+    def __init__(self, fields: tuple[tuple[str, Any], ...], fixed: tuple[tuple[str, int], ...]) -> None:
         self.fields = fields
-        super().__init__(name=f"Bundle {_short(repr([(name, array.name) for name, array in fields]))}")
+        self.fixed = fixed
+        super().__init__(name=f"Bundle {_short(repr([(name, array.name) for name, array in fields]) + repr(fixed))}")
 
     @property
     def key(self) -> Any:
-        return self.fields
+        return self.fields, self.fixed
 
 
 @typeof_impl.register(Bundle)
 def _typeof_bundle(value: Bundle, _context: Any) -> _BundleType:
     names = value.arrays._fields
-    return _BundleType(tuple((name, _TableType(numba.typeof(getattr(value.arrays, name)))) for name in names))
+    return _BundleType(tuple((name, _TableType(numba.typeof(getattr(value.arrays, name)))) for name in names), value.fixed)
 
 
 register_model(_TableType)(models.ArrayModel)

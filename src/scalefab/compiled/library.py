@@ -12,6 +12,9 @@ from typing import Any
 from llvmlite.binding import Linkage, parse_assembly
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra
+from numba.core.untyped_passes import RewriteSemanticConstants
+
+from .fixed import FixSettings
 
 
 class Part(JITCodeLibrary):
@@ -76,7 +79,10 @@ class Pipeline(CompilerBase):
         if self.state.library is None:
             self.state.library = Entry(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
             self.state.library.enable_object_caching()
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(FixSettings, RewriteSemanticConstants)  # dead branches are pruned next
+        passes.finalize()
+        return [passes]
 
 
 def compile_part(dispatcher: Any, args: Any) -> Any:

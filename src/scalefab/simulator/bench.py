@@ -27,6 +27,7 @@ from ..protocol.profile import WIRE_EXTRA_BYTES
 from ..scenario.scenario import RunOptions
 from ..workload.graph import OperationGraph
 from .counters import port_counters, vc_counters
+from .guess import Variant
 from .kernel import Reason, run_kernel
 from .rawflow import BY_VC, MARKED_ELIGIBLE, MARKED_INELIGIBLE, RAW_FLOW
 from .records import NEVER_PS, State
@@ -187,8 +188,8 @@ def run_bench(bench: Bench) -> BenchResult:
     InputError
         A map or a VC that cannot be.
     """
-    if needs_compiling():
-        compile_apart()
+    if needs_compiling(Variant.FULL):
+        compile_apart(Variant.FULL)
     run = _Run(bench)
     run.to(bench.start_ps)
     moments = [run.moment(bench.start_ps)]

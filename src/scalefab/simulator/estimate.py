@@ -20,19 +20,21 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import bundle, cache_folder, direct
+from ..compiled import cache_folder, direct
 from ..protocol.multipath import Spray
 from ..protocol.operations import FCS_BYTES, HEADER_BYTES, ICRC_BYTES
 from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import Scenario
 from ..workload.bounds import bound
 from .framecount import count_frames
-from .kernel import Reason, run_kernel
+from .guess import guess
+from .kernel import Reason
 from .progress import peak_memory_MB
 from .records import State
 from .setup import grow
 from .start import schedule_start
 from .states import check_room, state_of
+from .variant import entry_of, pack, variant_of
 from .warm import needs_compiling
 
 _NEVER_PS = 1 << 62
@@ -97,7 +99,7 @@ def estimate(scenario: Scenario) -> Estimate:
     frames, acks, passages = (int(value) for value in count_frames(*columns, *sizes, fabric.endpoint_leaf))
     events = round(_EVENTS_A_FRAME * (frames + acks) + _EVENTS_A_SWITCH * passages)
     rate_ns, basis = _known_rate()
-    if needs_compiling() or events * rate_ns < _SHORT_S * 1e9:
+    if needs_compiling(guess(scenario)) or events * rate_ns < _SHORT_S * 1e9:
         check_room(scenario)
         return Estimate(frames, acks, events, events * rate_ns / 1e9, resting_MB + _KERNEL_MB + 30, basis)
     state = state_of(scenario, bound(graph, fabric, pack=options.pack).ps)
@@ -111,9 +113,10 @@ def estimate(scenario: Scenario) -> Estimate:
 def _pilot(state: State, counted: Estimate) -> Estimate:
     """Run the beginning and extrapolate."""
     schedule_start(state)
-    packed: Any = bundle(state)
-    run_kernel(packed, _NEVER_PS, 0)
-    kernel = direct(run_kernel)
+    variant = variant_of(state)
+    packed = pack(state, variant)
+    entry_of(variant)(packed, _NEVER_PS, 0)
+    kernel = direct(entry_of(variant))
     begin = time.perf_counter()
     for array in state:
         _touch(array)
@@ -123,7 +126,7 @@ def _pilot(state: State, counted: Estimate) -> Estimate:
     while spent < _PILOT_S and reason in (Reason.EVENTS, Reason.GROW):
         if reason == Reason.GROW:
             state = grow(state)
-            packed = bundle(state)
+            packed = pack(state, variant)
         begin = time.perf_counter()
         reason, _, _ = kernel(packed, _NEVER_PS, _SLICE_EVENTS)
         spent += time.perf_counter() - begin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ..compiled import compiled, compiled_entry
+from ..compiled import compiled, compiled_entry, named
 from ..protocol import operations as ops
 from .calendar import first, push, remove_first
 from .ccupdate import on_cc_timer
@@ -89,9 +89,10 @@ def on_start(S: State) -> None:
         if link.cc_gap_ps > 0:
             k.background += 1
             push(S, link.cc_gap_ps, CC_TIMER, a, 0)
-        if link.handshake:
+        if k.careful and link.handshake:
             link_up(S, a, 0)
-    on_fault(S, 0)
+    if k.eventful:
+        on_fault(S, 0)
     if k.raw:
         start_raw(S)
     if len(S.release) > 0:
@@ -119,8 +120,7 @@ def on_release(S: State, now_ps: int) -> None:
             finish(S, i, S.start_ps[i] + S.compute_ps[i])
 
 
-@compiled_entry
-def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]:
+def _loop(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]:
     """Simulate until done, ``until_ps`` (exclusive), or about ``max_events`` events.
 
     Returns
@@ -182,57 +182,66 @@ def run_kernel(S: State, until_ps: int, max_events: int) -> tuple[int, int, int]
             start_shares(S, S.read[a].data_first, S.read[a].data_count, t_ps)
         elif kind == FREE:
             free_buffer(S, a, b >> CREDIT_FIELD_BITS, b & ((1 << CREDIT_FIELD_BITS) - 1), t_ps)
-        elif kind == PAUSE:
+        elif k.pfc and kind == PAUSE:
             on_pause(S, a, b, t_ps)
-        elif kind == PAUSE_TIMER:
+        elif k.pfc and kind == PAUSE_TIMER:
             on_pause_timer(S, a, t_ps)
-        elif kind == PAUSE_END:
+        elif k.pfc and kind == PAUSE_END:
             on_pause_end(S, a, t_ps)
         elif kind == TAKE:
             on_take(S, a, t_ps)
-        elif kind == LLR_TIMER:
+        elif k.disturbed and kind == LLR_TIMER:
             on_llr_timer(S, a, t_ps)
         elif kind == RELEASE:
             on_release(S, t_ps)
         elif kind == CC_TIMER:
             on_cc_timer(S, a, t_ps)
-        elif kind == ARRIVE:
+        elif k.mixed and kind == ARRIVE:
             on_arrive(S, a, b)
-        elif kind == FAULT:
+        elif k.eventful and kind == FAULT:
             on_fault(S, t_ps)
-        elif kind == INIT_TIMER:
+        elif k.eventful and kind == INIT_TIMER:
             on_init_timer(S, a, b, t_ps)
-        elif kind == HANDSHAKE:
+        elif k.eventful and kind == HANDSHAKE:
             on_handshake(S, a, b, t_ps)
-        elif kind == PCS_TIMER:
+        elif k.eventful and kind == PCS_TIMER:
             on_pcs_timer(S, a, t_ps)
-        elif kind == ASK_TIMER:
+        elif k.paths and kind == ASK_TIMER:
             on_ask_timer(S, a, t_ps)
-        elif kind == SEN_TIMER:
+        elif k.eventful and kind == SEN_TIMER:
             on_sen_timer(S, a, b, t_ps)
-        elif kind == PORT_CHANGE:
+        elif k.eventful and kind == PORT_CHANGE:
             on_port_change(S, a, b, t_ps)
-        elif kind == PATH_LOST:
+        elif k.rh and kind == PATH_LOST:
             on_path_error(S, a, t_ps)
-        elif kind == RETRY_TIMER:
+        elif k.rh and kind == RETRY_TIMER:
             on_retry_timer(S, a, t_ps)
-        elif kind == DRAINED:
+        elif k.drained and kind == DRAINED:
             on_drained(S, a, b, t_ps)
-        elif kind == RESUME:
+        elif k.load and kind == RESUME:
             on_resume(S, a, t_ps)
-        elif kind == LOAD_TIMER:
+        elif k.load and kind == LOAD_TIMER:
             on_load_timer(S, a, b, t_ps)
-        elif kind == HEARD:
+        elif k.load and kind == HEARD:
             on_heard(S, a, b, t_ps)
-        elif kind == SILENCE:
+        elif k.load and kind == SILENCE:
             on_silence(S, a, b, t_ps)
-        elif kind == RECHECK:
+        elif k.paths and kind == RECHECK:
             on_recheck(S, a, t_ps)
-        elif kind == NO_PATH:
+        elif k.paths and kind == NO_PATH:
             on_no_path(S, a, t_ps)
-        elif kind == FENCE_DONE:
+        elif k.ordered and kind == FENCE_DONE:
             finish(S, a, t_ps)
-        elif kind == FENCE_ANEW:
+        elif k.ordered and kind == FENCE_ANEW:
             renew(S, a, t_ps)
         elif kind == START:
             on_start(S)
+        else:  # of a kind that the settings rule out
+            k.past += 1
+
+
+run_kernel = compiled_entry(named(_loop, "run_kernel"))
+"""The loop for every run."""
+
+run_lean = compiled_entry(named(_loop, "run_lean"))
+"""The same loop for bundles with fixed settings (`variant`): a name of its own, so that each is kept on disk by itself."""

@@ -313,7 +313,7 @@ def goes_first(S: State, a: int, start_ps: int) -> bool:
     Else make sure that the port looks when a NACK comes or is due.
     """
     port = S.port[a]
-    if port.cc_due != 0 or S.llr_tx[a].state == llr.TX_REPLAY:
+    if port.cc_due != 0 or (S.kernel[0].disturbed and S.llr_tx[a].state == llr.TX_REPLAY):
         return is_first(S, a, start_ps)
     await_nack(S, a)
     return False
@@ -323,10 +323,10 @@ def goes_first(S: State, a: int, start_ps: int) -> bool:
 def is_first(S: State, a: int, start_ps: int) -> bool:
     """Send a PAUSE, a copy or a CC_UPDATE, whichever port ``a`` has, in that order; see `goes_first`."""
     port = S.port[a]
-    if port.cc_due & PAUSE_DUE and send_pause(S, a, start_ps):
+    if S.kernel[0].pfc and port.cc_due & PAUSE_DUE and send_pause(S, a, start_ps):
         kick(S, a, port.free_ps)
         return True
-    if S.llr_tx[a].state == llr.TX_REPLAY:
+    if S.kernel[0].disturbed and S.llr_tx[a].state == llr.TX_REPLAY:
         resend(S, a, start_ps)
         kick(S, a, port.free_ps)  # a NACK that is owed goes at that boundary
         return True

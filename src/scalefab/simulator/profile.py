@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import bundle, direct, interpreted
+from ..compiled import direct, interpreted
 from ..scenario.scenario import Scenario
 from ..workload.bounds import bound
 from . import records as rec
 from .calendar import first
-from .kernel import Reason, run_kernel
+from .guess import guess
+from .kernel import Reason
 from .setup import grow
 from .start import schedule_start
 from .states import state_of
+from .variant import entry_of, pack, variant_of
 from .warm import compile_apart, needs_compiling
 
 _NEVER_PS = 1 << 62
@@ -106,8 +108,8 @@ def profile(scenario: Scenario, read_s: float) -> Profile:
     read_s
         What reading it has taken.
     """
-    if needs_compiling():
-        compile_apart()
+    if needs_compiling(guess(scenario)):
+        compile_apart(guess(scenario))
     clock = time.perf_counter
     marks = [clock()]
     lower = bound(scenario.graph, scenario.fabric, pack=scenario.options.pack)
@@ -144,7 +146,7 @@ def _count_events(scenario: Scenario, bound_ps: int) -> _Total:
     state = state_of(scenario, bound_ps)
     sampler = _Sampler(state)
     begin = time.perf_counter()
-    run_kernel(sampler.packed, _NEVER_PS, 0)
+    sampler.entry(sampler.packed, _NEVER_PS, 0)
     load_s = time.perf_counter() - begin
     sampler.begin()
     begin = time.perf_counter()
@@ -161,25 +163,27 @@ class _Sampler:
     def __init__(self, state: rec.State) -> None:
         self.state = state
         schedule_start(state)
-        self.packed: Any = bundle(state)
+        self.variant = variant_of(state)
+        self.packed: Any = pack(state, self.variant)
         self.counts = np.zeros(64, np.int64)
         self.taken_ns: dict[int, list[float]] = {}
         self.empty_ns = 0.0
-        self.kernel: Any = run_kernel
+        self.entry = entry_of(self.variant)
+        self.kernel: Any = self.entry
         self.start_s = 0.0
 
     def go(self, events: int) -> bool:
         """Run on; return whether there is more to do."""
-        reason, _, _ = run_kernel(self.packed, _NEVER_PS, events)
+        reason, _, _ = self.entry(self.packed, _NEVER_PS, events)
         if reason == Reason.GROW:
             self.state = grow(self.state)
-            self.packed = bundle(self.state)
+            self.packed = pack(self.state, self.variant)
         return reason in (Reason.EVENTS, Reason.GROW)
 
     def run(self, events: int) -> None:
         """Run to the end, windows of single events in between."""
-        run_kernel(self.packed, _NEVER_PS, 0)
-        self.kernel = direct(run_kernel)
+        self.entry(self.packed, _NEVER_PS, 0)
+        self.kernel = direct(self.entry)
         self.begin()
         self.empty_ns = self._empty_call()
         windows = min(_WINDOWS, max(1, events // _WINDOW))
@@ -221,7 +225,7 @@ class _Sampler:
                 self.taken_ns.setdefault(kind, []).append(spent - self.empty_ns)
             if reason == Reason.GROW:
                 self.state = grow(self.state)
-                self.packed = bundle(self.state)
+                self.packed = pack(self.state, self.variant)
             elif reason != Reason.EVENTS:
                 return False
         return True

@@ -516,7 +516,7 @@ KERNEL = np.dtype(
         ("event_free", _i4),  # free list, -1; then fresh entries from the top
         ("event_top", _i4),
         ("events_left", _i4),
-        ("past", _i4),  # events scheduled before now: must stay 0
+        ("past", _i4),  # events scheduled before now, or of a kind that settings rule out: must stay 0
         # pools
         ("frame_free", _i4),
         ("frame_top", _i4),
@@ -581,6 +581,8 @@ KERNEL = np.dtype(
         ("values", _i8),  # 1 = values of some operations are followed
         ("ordered", _i8),  # 1 = some operation is a FENCE
         ("tags", _i8),  # 1 = tags of ATOMICs are counted
+        ("eventful", _i8),  # 1 = links may change or lose something
+        ("disturbed", _i8),  # 1 = lossy or careful: LLR may have to send again
     ],
     align=True,
 )

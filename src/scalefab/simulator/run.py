@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import bundle, direct, is_cached, is_compiled, jit_enabled
+from ..compiled import direct, is_compiled, jit_enabled
 from ..fabric.faultspec import Fault, FaultKind
 from ..fabric.names import port_name
 from ..protocol.fec_loss import LineErrors
@@ -17,6 +17,7 @@ from ..scenario.fidelity import Fidelity
 from ..scenario.scenario import RunOptions, Scenario
 from ..workload.bounds import bound
 from ..workload.graph import OperationGraph
+from .guess import Variant, guess
 from .kernel import Reason, run_kernel
 from .memory import Memory, find_memory
 from .planes import Split, split
@@ -27,9 +28,10 @@ from .result import UNTIL_NOTE, OperationTimes, PortTable, Result, Status
 from .setup import LATENCY_BINS, Kept, grow
 from .start import schedule_start
 from .states import state_of
-from .threads import Outcome, run_parts
+from .threads import Made, Outcome, run_parts
 from .trace import Trace
 from .valuecheck import with_values
+from .variant import entry_of, is_ready, pack, variant_of
 from .waitfor import find_waits
 from .warm import compile_apart, needs_compiling
 
@@ -63,10 +65,11 @@ def simulate(scenario: Scenario, *, threads: int = 1, progress: Callable[[Progre
     graph, fabric, options = scenario.graph, scenario.fabric, scenario.options
     total = int(graph.bytes[graph.moving].sum())
     begin = time.perf_counter()
-    if needs_compiling():
+    expected = guess(scenario)
+    if needs_compiling(expected):
         if progress is not None:
             progress(Progress("compile", False, 0, 0, 0, total, 0.0))
-        compile_apart()
+        compile_apart(expected)
     compile_s = time.perf_counter() - begin
     lower = bound(graph, fabric, pack=options.pack)
 
@@ -97,7 +100,8 @@ class _Run:
     ) -> None:
         self.make = make
         self.state = make(Kept.WHERE_LOST)
-        self.bundle = bundle(self.state)
+        self.variant = Variant.FULL
+        self.bundle: Any = None
         self.kernel: Callable[..., tuple[int, int, int]] = run_kernel
         self.until_ps = options.until_ps or _NEVER_PS
         self.total_bytes = total_bytes
@@ -115,7 +119,7 @@ class _Run:
         self.progress(
             Progress(
                 phase,
-                is_cached(run_kernel) or is_compiled(run_kernel),
+                is_ready(self.variant),
                 int(k.now_ps),
                 int(k.events),
                 int(k.executed_bytes),
@@ -147,7 +151,7 @@ class _Run:
             while reason in (Reason.EVENTS, Reason.GROW):
                 if reason is Reason.GROW:
                     self.state = grow(self.state)
-                    self.bundle = bundle(self.state)
+                    self.bundle = pack(self.state, self.variant)
                 before = self.wall_s
                 reason = self.call(slice_events)
                 spent = self.wall_s - before
@@ -173,7 +177,8 @@ class _Run:
                     Progress("run", True, now_ps, events, executed_bytes, self.total_bytes, time.perf_counter() - begin)
                 )
 
-        outcome = run_parts(self.state, self.divided.parts, self.plane_of, self.kernel, self.until_ps, tell)
+        made = Made(self.kernel, lambda state: pack(state, self.variant))
+        outcome = run_parts(self.state, self.divided.parts, self.plane_of, made, self.until_ps, tell)
         self.wall_s += time.perf_counter() - begin
         self.interrupted = outcome.interrupted
         self.require_no_past()
@@ -187,17 +192,21 @@ class _Run:
     def restart(self, kept: Kept) -> None:
         """Run anew; with copies when an ACK came later than RH's timer, which a run without losses expected not to happen."""
         self.state = self.make(kept)
-        self.bundle = bundle(self.state)
-        schedule_start(self.state)
+        self.prepare()
 
     def prepare(self) -> None:
         """Compile the kernel or load it from disk, and schedule the first release."""
+        self.variant = variant_of(self.state)
         self.tell("compile")
         begin = time.perf_counter()
         schedule_start(self.state)
-        if not is_compiled(run_kernel):
-            run_kernel(self.bundle, self.until_ps, 0)
-        self.kernel = direct(run_kernel)  # an ordinary call takes 2 ms, 3 % of a run of half a second
+        if needs_compiling(self.variant):  # not the one that was expected
+            compile_apart(self.variant)
+        self.bundle = pack(self.state, self.variant)
+        entry = entry_of(self.variant)
+        if not is_compiled(entry):
+            entry(self.bundle, self.until_ps, 0)
+        self.kernel = direct(entry)  # an ordinary call takes 2 ms, 3 % of a run of half a second
         self.compile_s += time.perf_counter() - begin
 
 

@@ -269,6 +269,8 @@ def make_state(
     for name, value in made.switches.items():
         k[name] = value
     k.rh = int(lossy)
+    k.disturbed = int(k.lossy or k.careful)
+    k.eventful = int(len(table) > 0 or k.disturbed or changing)
     k.sen = int(spec.link.sen is not Sen.OFF)
     k.load, k.queues = int(slower or queues), int(queues)
     made.arrays["link"].full_num, made.arrays["link"].full_den = fabric.port_ps_num, fabric.port_ps_den

@@ -272,7 +272,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         return
     short_of_credit = False
     held_by_llr = False
-    control = port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps <= now_ps
+    control = k.rh and port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps <= now_ps
     s = head_control(S, a, now_ps)
     if s >= 0 or control:
         n = cbfc.credits_needed(ops.ACK_FRAME_BYTES, k.overhead_bytes, k.credit_bytes)
@@ -338,7 +338,7 @@ def on_slot(S: State, a: int, now_ps: int) -> None:
         block(port, ON_WINDOW, now_ps)
     if port.control_head >= 0 and S.flow[port.control_head].control_ps > now_ps:
         kick(S, a, S.flow[port.control_head].control_ps)
-    if port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps > now_ps:
+    if k.rh and port.ctl_head >= 0 and S.ctl[port.ctl_head].ready_ps > now_ps:
         kick(S, a, S.ctl[port.ctl_head].ready_ps)
     if port.pending_head >= 0:
         kick(S, a, S.reply[port.pending_head].ready_ps)

@@ -292,7 +292,7 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     f = S.frame[i]
     if k.drained and not is_drained(S, a, i, now_ps):
         return
-    if f.kind == RAW:
+    if k.raw and f.kind == RAW:
         deliver_raw(S, a, i, now_ps)
         return
     if f.poisoned:  # FCS comes first
@@ -304,9 +304,9 @@ def deliver(S: State, a: int, i: int, now_ps: int) -> None:
     if f.ack_session >= 0:
         take_ack(S, f.ack_session, f.ack_psn, f.nack, now_ps)
     if f.kind != DATA:
-        if f.kind == CONTROL:
+        if k.rh and f.kind == CONTROL:
             on_control(S, f, now_ps)
-        elif f.kind == SEN:
+        elif k.eventful and f.kind == SEN:
             on_sen(S, f, now_ps)
         free_buffer(S, a, f.vc, f.credits, now_ps)
         release_frame(S, i)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import bundle
 from ..protocol.profile import Kind
 from .kernel import Reason
 from .planes import Part, state_of_part
@@ -44,12 +43,20 @@ _BY_PORT = ("port", "link", "sender", "receiver", "llr_tx", "llr_rx", "pause_tx"
 _LATEST = ("now_ps", "completion_ps", "moved_ps")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """The compiled kernel, `compiled.direct`: it runs without the GIL; and what makes of a state what it takes."""
+
+    kernel: Callable[..., tuple[int, int, int]]
+    pack: Callable[[State], Any]
+
+
 @dataclass(slots=True, eq=False)
 class _Thread:
     """One part: its state, which grows, and why its kernel came back."""
 
     state: State
-    kernel: Callable[..., tuple[int, int, int]]
+    made: Made
     reason: Reason = Reason.EVENTS
 
     @property
@@ -57,13 +64,13 @@ class _Thread:
         return self.state.kernel[0]
 
     def run(self, until_ps: int, stop: Event) -> None:
-        table = bundle(self.state)
+        table = self.made.pack(self.state)
         while not stop.is_set():
-            reason, _, _ = self.kernel(table, until_ps, _SLICE_EVENTS)
+            reason, _, _ = self.made.kernel(table, until_ps, _SLICE_EVENTS)
             self.reason = Reason(int(reason))
             if self.reason is Reason.GROW:
                 self.state = grow(self.state)
-                table = bundle(self.state)
+                table = self.made.pack(self.state)
             elif self.reason is not Reason.EVENTS:
                 return
 
@@ -91,7 +98,7 @@ def run_parts(
     state: State,
     parts: tuple[Part, ...],
     plane_of: Any,
-    kernel: Callable[..., tuple[int, int, int]],
+    made: Made,
     until_ps: int,
     tell: Callable[[int, int, int], None],
 ) -> Outcome:
@@ -103,14 +110,14 @@ def run_parts(
         Of the whole run, before the first event.
     parts, plane_of
         Of `planes.split`; the plane of each port.
-    kernel
-        `compiled.direct` of the simulator's kernel: it runs without the GIL.
+    made
+        The simulator's kernel.
     until_ps
         Time limit.
     tell
         Called some times a second with time, events and executed bytes so far.
     """
-    threads = [_Thread(state_of_part(state, part, plane_of), kernel) for part in parts]
+    threads = [_Thread(state_of_part(state, part, plane_of), made) for part in parts]
     stop = Event()
     interrupted = False
     for thread in threads:

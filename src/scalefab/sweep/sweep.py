@@ -9,6 +9,7 @@ from typing import Any
 from .. import __version__
 from ..errors import ScalefabError
 from ..scenario.identity import scenario_hash
+from ..simulator.guess import Variant, guess
 from .journal import Journal, Row
 from .points import Point
 from .work import Task, error_text
@@ -27,10 +28,13 @@ class Planned:
         One a point that can be run; points whose resolved scenarios are the same have the same key and one run.
     refused
         Rows of points whose settings cannot be used: an error of one point is its row, not the end of the sweep.
+    variants
+        Forms of the simulator's kernel that the points will need.
     """
 
     tasks: tuple[Task, ...]
     refused: tuple[Row, ...]
+    variants: frozenset[Variant] = frozenset()
 
 
 def plan(text: str, path: str, overrides: Sequence[str], points: Sequence[Point]) -> Planned:
@@ -38,6 +42,7 @@ def plan(text: str, path: str, overrides: Sequence[str], points: Sequence[Point]
     from ..scenario import parse_scenario
 
     tasks, refused = [], []
+    variants: set[Variant] = set()
     for point in points:
         settings = (*overrides, *point.overrides)
         try:
@@ -46,8 +51,9 @@ def plan(text: str, path: str, overrides: Sequence[str], points: Sequence[Point]
             row = {"number": point.number, "settings": dict(point.settings), "status": "error", "error": error_text(error)}
             refused.append(row)
             continue
+        variants.add(guess(scenario))
         tasks.append(Task(f"{__version__}-{scenario_hash(scenario)}", point, text, path, settings))
-    return Planned(tuple(tasks), tuple(refused))
+    return Planned(tuple(tasks), tuple(refused), frozenset(variants))
 
 
 def run_sweep(planned: Planned, journal: Journal, run: Run) -> Iterator[Row]:
