@@ -41,13 +41,15 @@ _NEVER_PS = 1 << 62
 _EVENTS_A_FRAME = 2.05  # measured: a frame is started and delivered; 2 % timers
 _EVENTS_A_SWITCH = 1.0
 _REFERENCE_NS = 250.0  # an event, between 128 (64 GPUs, one plane) and 1300 (512 GPUs, two tiers) on one EPYC core
-_SHORT_S = 0.15  # runs that counting says to be shorter than this are not begun to be measured
+_SHORT_S = 0.06  # runs that counting says to be shorter than this are not begun to be measured
 _PILOT_S = 0.35
 _SLICE_EVENTS = 20_000
 _PILOT_MB = 3_000.0  # larger arrays take seconds to be touched, most of them never are in a run
 _ENOUGH = 0.2  # of the frames: from here on events are extrapolated from what was measured
-_KERNEL_MB = 70.0  # of the loaded kernel
-_RESULT_MB_AN_OPERATION = 150e-6
+_KERNEL_MB = 55.0  # of the loaded kernels, measured
+_RESULT_MB_AN_OPERATION = 40e-6
+_EVENTS_USED = 0.2  # of the pool: its room is for operations that all begin at once
+_VOQS_USED = 0.5  # two of four VCs carry most of a run
 _FLOW_S_AN_OPERATION = 0.6e-6
 _RATE_FILE = "rate.json"
 
@@ -103,11 +105,18 @@ def estimate(scenario: Scenario) -> Estimate:
         check_room(scenario)
         return Estimate(frames, acks, events, events * rate_ns / 1e9, resting_MB + _KERNEL_MB + 30, basis)
     state = state_of(scenario, bound(graph, fabric, pack=options.pack).ps)
-    arrays_MB = sum(array.nbytes for array in state) / 1e6
+    arrays_MB = _touched_bytes(state) / 1e6
     memory_MB = resting_MB + arrays_MB + _KERNEL_MB + len(graph) * _RESULT_MB_AN_OPERATION
-    if arrays_MB > _PILOT_MB:
+    if sum(array.nbytes for array in state) / 1e6 > _PILOT_MB:
         return Estimate(frames, acks, events, events * rate_ns / 1e9, memory_MB, basis)
     return _pilot(state, Estimate(frames, acks, events, 0.0, memory_MB, basis))
+
+
+def _touched_bytes(state: State) -> float:
+    """Return the bytes of arrays that a usual run writes to: pages of zeros that nobody writes to take no memory."""
+    used = {"event": _EVENTS_USED, "voq": _VOQS_USED, "copy": 2 * len(state.port) / max(1, len(state.copy))}
+    pairs = ((name, array.nbytes) for name, array in zip(state._fields, state, strict=True) if array.flags.writeable)
+    return sum(size * min(1.0, used.get(name, 1.0)) for name, size in pairs)
 
 
 def _pilot(state: State, counted: Estimate) -> Estimate:
