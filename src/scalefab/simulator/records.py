@@ -511,6 +511,8 @@ KERNEL = np.dtype(
         # event queue
         ("now_ps", _i8),
         ("bucket", _i8),
+        ("width_bits", _i8),  # a bucket is 2^width_bits ps wide
+        ("bucket_mask", _i8),  # buckets - 1
         ("waiting", _i8),
         ("events", _i8),
         ("event_free", _i4),  # free list, -1; then fresh entries from the top
@@ -594,7 +596,7 @@ class State(NamedTuple):
 
     kernel: Any  # KERNEL[1]
     event: Any  # EVENT[pool]
-    bucket_head: Any  # int32[BUCKETS]: event + 1, 0 = empty
+    bucket_head: Any  # int32[buckets]: event + 1, 0 = empty
     bucket_tail: Any
     port: Any  # PORT[ports]
     link: Any  # LINK[ports]

@@ -25,7 +25,7 @@ from ..scenario.scenario import RunOptions, Verify
 from ..workload.graph import OperationGraph
 from . import records as rec
 from . import trace
-from .calendar import BUCKETS
+from .calendar import calendar_bits
 from .control import Control
 from .linksetup import make_links
 from .memory import segment_bases
@@ -257,6 +257,8 @@ def make_state(
 
     kernel = zeros(1, rec.KERNEL)
     k = kernel[0]
+    k.width_bits, bucket_bits = calendar_bits(fabric.ports)
+    k.bucket_mask = (1 << bucket_bits) - 1
     k.endpoints, k.first_switch_port, k.words = fabric.endpoints, endpoint_ports, words
     k.voq_rows = switch_ports
     k.uplinks = fabric.uplinks
@@ -297,8 +299,8 @@ def make_state(
     return rec.State(
         kernel=kernel,
         event=zeros(events, rec.EVENT),
-        bucket_head=np.zeros(BUCKETS, np.int32),
-        bucket_tail=np.zeros(BUCKETS, np.int32),
+        bucket_head=np.zeros(1 << bucket_bits, np.int32),
+        bucket_tail=np.zeros(1 << bucket_bits, np.int32),
         port=port,
         mine=np.ones(fabric.ports, np.int8),
         node=_nodes(fabric),
