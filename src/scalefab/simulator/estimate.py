@@ -1,6 +1,6 @@
 """What a run will cost, before it: frames, events, seconds, memory.
 
-Frames are counted from the graph. Seconds need the speed of this machine at this scenario: from 128 to 1300 ns an event, by
+Frames are counted from the graph. Seconds need the speed of this machine at this scenario: from 70 to 480 ns an event, by
 how much state the caches must hold. So the kernel runs the scenario's own beginning for a moment, and what an event took there is
 taken for the rest. Where the kernel is not compiled yet, or counting says that the run is over in a moment, a rate stands in: the
 one that the last estimate measured on this machine, else that of the machine that the benchmarks were run on.
@@ -40,12 +40,13 @@ from .warm import needs_compiling
 _NEVER_PS = 1 << 62
 _EVENTS_A_FRAME = 2.05  # measured: a frame is started and delivered; 2 % timers
 _EVENTS_A_SWITCH = 1.0
-_REFERENCE_NS = 250.0  # an event, between 128 (64 GPUs, one plane) and 1300 (512 GPUs, two tiers) on one EPYC core
+_REFERENCE_NS = 130.0  # an event, between 70 (64 GPUs, one plane) and 480 (512 GPUs, two tiers) on one EPYC core
 _SHORT_S = 0.06  # runs that counting says to be shorter than this are not begun to be measured
-_PILOT_S = 0.35
+_PILOT_S = 0.7  # a run that is shorter is known to its end
 _SLICE_EVENTS = 20_000
 _PILOT_MB = 3_000.0  # larger arrays take seconds to be touched, most of them never are in a run
-_ENOUGH = 0.2  # of the frames: from here on events are extrapolated from what was measured
+_WITH_COPIES = 1.1  # measured: a run in which an ACK comes late begins anew, with copies, in the full form of the kernel
+_ENOUGH = 0.5  # of the frames are delivered: from here on events are extrapolated from what was measured
 _KERNEL_MB = 55.0  # of the loaded kernels, measured
 _RESULT_MB_AN_OPERATION = 40e-6
 _EVENTS_USED = 0.2  # of the pool: its room is for operations that all begin at once
@@ -127,11 +128,12 @@ def _pilot(state: State, counted: Estimate) -> Estimate:
     entry_of(variant)(packed, _NEVER_PS, 0)
     kernel = direct(entry_of(variant))
     begin = time.perf_counter()
-    for array in state:
-        _touch(array)
+    for name, array in zip(state._fields, state, strict=True):
+        if name not in ("copy", "event"):  # of which a run touches little
+            _touch(array)
     reason, _, _ = kernel(packed, _NEVER_PS, 1)  # START: every operation that waits for nothing, in one event
     start_s = time.perf_counter() - begin
-    spent, warm_s, warm_events = 0.0, 0.0, 1
+    spent, warm_s, warm_events, late_s = 0.0, 0.0, 1, 0.0
     while spent < _PILOT_S and reason in (Reason.EVENTS, Reason.GROW):
         if reason == Reason.GROW:
             state = grow(state)
@@ -139,19 +141,25 @@ def _pilot(state: State, counted: Estimate) -> Estimate:
         begin = time.perf_counter()
         reason, _, _ = kernel(packed, _NEVER_PS, _SLICE_EVENTS)
         spent += time.perf_counter() - begin
-        if spent < _PILOT_S / 3:  # memory is touched for the first time
+        if state.kernel[0].late and not state.kernel[0].rh:
+            late_s = start_s + spent
+            break
+        if spent < _PILOT_S / 2:  # memory is touched for the first time
             warm_s, warm_events = spent, int(state.kernel[0].events)
     k = state.kernel[0]
     if reason == Reason.DONE:
         warm_s, warm_events = 0.0, 1
     rate_ns = (spent - warm_s) * 1e9 / max(1, int(k.events) - warm_events)
     _store_rate(rate_ns)
-    if reason == Reason.DONE:
+    if reason == Reason.DONE and late_s == 0:
         done = (int(k.delivered), int(k.ack_frames), int(k.events))
         return Estimate(*done, start_s + spent, counted.memory_MB, Basis.PILOT)
     events = counted.events
-    through = (int(k.delivered) + int(k.sent)) / 2  # frames on their way have had about half of their events
-    if through >= _ENOUGH * counted.frames:
+    if late_s > 0:
+        again_s = start_s + counted.events * rate_ns / 1e9
+        return replace(counted, seconds=late_s + _WITH_COPIES * again_s, basis=Basis.PILOT)
+    if int(k.delivered) >= _ENOUGH * counted.frames:  # before, most that was sent waits and has had few of its events
+        through = (int(k.delivered) + int(k.sent)) / 2  # frames on their way have had about half of them
         events = max(round(int(k.events) * counted.frames / through), int(k.events))
     rest_s = max(0, events - warm_events) * rate_ns / 1e9
     return replace(counted, events=events, seconds=start_s + warm_s + rest_s, basis=Basis.PILOT)
