@@ -277,7 +277,10 @@ def make_state(
     k.load, k.queues = int(slower or queues), int(queues)
     made.arrays["link"].full_num, made.arrays["link"].full_den = fabric.port_ps_num, fabric.port_ps_den
     k.paths, k.path_count, k.share_top = int(changing), fabric.paths, share_count
-    k.ack_delay_ps, k.bin_bits = options.ack_delay_ps, max(0, (horizon_ps // (LOAD_BINS // 2)).bit_length() - 1)
+    frame_ps = 2 * spec.frame_max * int(fabric.port_ps_num.max()) // int(fabric.port_ps_den.min())
+    k.ack_delay_ps = options.ack_delay_ps
+    # no bin shorter than two frames: a frame counts where it begins, and a link would seem busy for 250 % of a bin
+    k.bin_bits = max(frame_ps.bit_length(), (horizon_ps // (LOAD_BINS // 2)).bit_length() - 1)
     k.ctl_free = k.event_free = k.frame_free = k.run_free = k.reply_free = -1
     k.events_left, k.frames_left, k.runs_left, k.replies_left = events, FRAME_POOL, SMALL_POOL, SMALL_POOL
     k.dormant = dormant
