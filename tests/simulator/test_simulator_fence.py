@@ -102,6 +102,18 @@ def test_the_signal_of_a_put_is_on_the_wire_and_in_memory() -> None:
     assert len(last) == 12 and {th.length for th in last} == {5000 % 1984}
 
 
+def test_atomics_carry_their_operands_and_compare_swap_two_of_them() -> None:
+    scenario = bare(program("0: compare_swap 1:0x0 3 7; swap 1:0x1000 9"))
+    result = simulate(replace(scenario, options=replace(scenario.options, capture_frames=8)))
+    maker = FrameMaker(result.graph, result.fabric, result.trace, scenario.options.spray)
+    first = maker.frame(0).transactions
+    assert [(one.th.kind, [int.from_bytes(part, "little") for part in one.parts]) for one in first] == [
+        (0x71, [3, 7]),
+        (0x61, [9]),
+    ]
+    assert len(maker.encoded(0)) == 24 + (16 + 16) + (16 + 8) + 4 + 4
+
+
 def test_frames_with_fences_have_the_bytes_that_the_simulator_counts() -> None:
     scenario = bare(program("0: store.posted 1:0x0 1; put.posted 1:0x10000 8KiB; fence; store 1:0x2000 2"), stacks=2)
     result = simulate(replace(scenario, options=replace(scenario.options, capture_frames=64)))

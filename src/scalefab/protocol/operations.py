@@ -61,6 +61,7 @@ __all__ = [
     "LOAD",
     "LSU_MAX_BYTES",
     "MESSAGE_MAX_PACKETS",
+    "OPERAND_BYTES",
     "ORDERED_SET_BYTES",
     "PREAMBLE_BYTES",
     "PUT",
@@ -101,6 +102,9 @@ __all__ = [
 
 # The same kinds as plain integers: compiled functions compare integers, the enum is for printing.
 LOAD, STORE, ATOMIC, REDUCE, PUT, GET, SEND, FENCE, COMPUTE, JOIN, PUT_SIGNAL = range(11)
+
+OPERAND_BYTES = 8
+"""What compare-swap carries before its new value (open profile section 1)."""
 
 SIGNAL_BYTES = 16
 """What the last packet of RDMA_WRITE_SIG carries before its data: address and value (open profile section 1)."""

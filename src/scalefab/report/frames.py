@@ -5,7 +5,8 @@ The simulator keeps who, where and how much; what it does not keep is filled in 
 - data at address a is the byte a mod 8 of the little-endian 64-bit integer a - a mod 8: memory that holds its own addresses;
 - tags: serial per (src, dst) and tag space in the order of the graph, bit 15 as in the profile; posted STORE and REDUCE 0;
 - a FENCE takes a tag of the upper half of the free ones, from its operation, attempt and space;
-- REDUCE adds f32, ATOMIC adds u32 or u64; SEND goes to queue 0, its match is the operation's tag; context ids are 0.
+- REDUCE adds f32; an ATOMIC of which the graph does not say more adds u32 or u64;
+- SEND goes to queue 0, its match is the operation's tag; context ids are 0.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class FrameMaker:
         self.wire = WireFormat(frame_max=fabric.spec.frame_max)
         self._message_bytes = _message_sizes(graph, self._mtu)
         self._first_tag = _first_serials(graph, self._message_bytes)
+        self._values = {int(op): i for i, op in enumerate(graph.values.op)}
         self._signals = {int(op): i for i, op in enumerate(graph.signals.op)}
         self._first_message = _serials(graph, np.isin(graph.kind, (Kind.SEND,)), _units(graph, self._message_bytes))
 
@@ -141,7 +143,9 @@ class FrameMaker:
         graph = self._graph
         size = _transaction_bytes(int(graph.bytes[op]), int(graph.chunk[op]), unit)
         address = int(graph.address[op]) + unit * int(graph.chunk[op])
-        reduction = {Kind.REDUCE: _REDUCE_KIND, Kind.ATOMIC: _atomic_kind(size)}.get(kind, 0)
+        reduction, operands = (
+            self._atomic(op, address, size) if kind is Kind.ATOMIC else (_REDUCE_KIND if kind is Kind.REDUCE else 0, ())
+        )
         th = Th(
             operations.REQUEST_OPCODE[kind],
             length=size,
@@ -151,7 +155,19 @@ class FrameMaker:
             tag=self._tag(op, unit, kind),
             address=address,
         )
-        return Transaction(th, () if kind is Kind.LOAD else (memory_bytes(address, size),))
+        return Transaction(th, () if kind is Kind.LOAD else operands or (memory_bytes(address, size),))
+
+    def _atomic(self, op: int, address: int, size_bytes: int) -> tuple[int, tuple[bytes, ...]]:
+        """Return TH.kind and the operands: what the graph says of the operation, else an add of memory's own word."""
+        row = self._values.get(op)
+        if row is None:
+            return _atomic_kind(size_bytes), ()
+        values = self._graph.values
+        operation = AtomicOp(int(values.operation[row]))
+        operands = [int(values.value[row])]
+        if operation is AtomicOp.COMPARE_SWAP:
+            operands.insert(0, int(values.compare[row]))
+        return operation << 4 | int(values.element[row]), tuple(one.to_bytes(8, "little", signed=True) for one in operands)
 
     def _answer(self, op: int, unit: int, kind: Kind) -> Transaction:
         graph = self._graph

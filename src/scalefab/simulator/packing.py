@@ -117,6 +117,8 @@ def compose(S: State, s: int, i: int) -> int:
         while left > 0:
             data = data_of(S, share.op, share.answer, index)
             body = unit_body_bytes(kind, share.answer, data)
+            if kind == ops.ATOMIC and share.answer == 0:
+                body += o.cursor  # of compare-swap: 8 B more, `setup`
             if kind == ops.PUT_SIGNAL and index == o.packets - 1:
                 body += ops.SIGNAL_BYTES
             if units > 0 and (used + body > room or k.pack == 0):

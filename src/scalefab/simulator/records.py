@@ -352,7 +352,7 @@ OPERATION = np.dtype(
         ("chunk", _i4),
         ("packets", _i4),  # packets or transactions that carry it
         ("answers", _i4),  # answers awaited at the source
-        ("cursor", _i4),  # common cursor of its shares
+        ("cursor", _i4),  # common cursor of its shares; FENCE: its row; ATOMIC: bytes of a second operand
         ("executed", _i4),  # packets or transactions executed
         ("answered", _i4),
         ("bytes", _i8),

@@ -16,7 +16,8 @@ from ..fabric.linkspec import LinkSpec, Sen, VcMap
 from ..fabric.spec import NodeKind
 from ..protocol import rh_sender
 from ..protocol.faults import DRAW_BITS
-from ..protocol.operations import WIRE_EXTRA_BYTES, Kind
+from ..protocol.opcodes import AtomicOp
+from ..protocol.operations import OPERAND_BYTES, WIRE_EXTRA_BYTES, Kind
 from ..protocol.path_change import ASK
 from ..protocol.reliability import SESSION
 from ..protocol.rh_receiver import REPAIR
@@ -111,6 +112,7 @@ def _operations(graph: OperationGraph, units: I8, parts: I8, shares: Shares) -> 
         op[name] = getattr(graph, name)
     op.packets, op.answers = units, parts
     op.share_first, op.share_count = shares.request_ptr
+    op.cursor[graph.values.op[graph.values.operation == AtomicOp.COMPARE_SWAP]] = OPERAND_BYTES
     op.ready_ps = 0
     op.first_ps = op.executed_ps = op.done_ps = -1
     return op
