@@ -46,4 +46,4 @@ def test_the_icrc_is_the_codecs(frame: bytes, begin: int) -> None:
 
 def test_the_profiles_frame_has_its_icrc() -> None:
     load = bytes.fromhex("012c000000000005002c003b88b50300000500070000000004503f0000110000000000012345678021c0aef4")
-    assert icrc_of(array(load), 0, len(load) - 4).to_bytes(4, "little") == load[-4:]
+    assert int(icrc_of(array(load), 0, len(load) - 4)).to_bytes(4, "little") == load[-4:]
