@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..compiled import compiled
 from .pathstate import append_reply, mark_reply, redirect
+from .pools import new_reply
 from .ports import kick
 from .records import State
 from .responses import answer_bytes, on_queued
@@ -13,14 +14,8 @@ from .responses import answer_bytes, on_queued
 def reply(S: State, a: int, s: int, op: int, first: int, count: int, executed_ps: int) -> None:
     """Queue answers of ``count`` transactions of ``op`` for session ``s`` at endpoint port ``a``."""
     k = S.kernel[0]
-    i = k.reply_free
-    if i >= 0:
-        k.reply_free = S.reply[i].next
-    else:
-        i = k.reply_top
-        k.reply_top += 1
+    i = new_reply(S)
     r = S.reply[i]
-    k.replies_left -= 1
     if k.paths:
         s = redirect(S, s, op, first)
         a = S.session[s].port

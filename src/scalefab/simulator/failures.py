@@ -14,6 +14,7 @@ from ..protocol.profile import NO_PATH_PS
 from .atomictags import close_tags
 from .calendar import push
 from .fence import give_up
+from .pools import release_reply
 from .records import FENCE_EVENTS, NO_PATH, PARKED, State
 from .responses import answer_bytes, wake_held
 from .retransmit import wake_session
@@ -151,6 +152,4 @@ def free_reply(S: State, n: int, a: int) -> None:
     r = S.reply[n]
     S.responses[a].bytes -= answer_bytes(S, r.op, r.first, r.count)
     wake_held(S, a, k.now_ps)
-    r.next = k.reply_free
-    k.reply_free = n
-    k.replies_left += 1
+    release_reply(S, n)

@@ -28,9 +28,10 @@ from ..protocol import ordering
 from ..protocol import reliability as rh
 from ..protocol.reliability import PSN_BITS
 from .calendar import push
+from .orderrecords import FENCE_ACTIVE, FENCE_IDLE, FENCE_OVER
 from .pathstate import awake, path_live
 from .ports import credit_mark, window_mark
-from .records import FENCE_ACTIVE, FENCE_ANEW, FENCE_DONE, FENCE_EVENTS, FENCE_IDLE, FENCE_OVER, State
+from .records import FENCE_ANEW, FENCE_DONE, FENCE_EVENTS, State
 from .rings import queue_share
 
 

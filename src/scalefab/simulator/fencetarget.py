@@ -10,7 +10,9 @@ from ..protocol.reliability import PSN_BITS
 from .answers import reply
 from .fence import end, is_fence, pair_of
 from .heldpairs import held_in
-from .records import FENCE_ACTIVE, State
+from .orderrecords import FENCE_ACTIVE
+from .pools import new_reply, release_reply
+from .records import State
 
 
 @compiled
@@ -34,14 +36,7 @@ def on_fence(S: State, a: int, s: int, op: int, key: int) -> None:
     if q.held0 == 0 and q.held1 == 0:
         reply(S, a, S.flow[s].answer, op, key, 1, ordering.answer_ps(q, S.kernel[0].now_ps))
         return
-    k = S.kernel[0]
-    i = k.reply_free
-    if i >= 0:
-        k.reply_free = S.reply[i].next
-    else:
-        i = k.reply_top
-        k.reply_top += 1
-    k.replies_left -= 1
+    i = new_reply(S)
     r = S.reply[i]
     r.op = op
     r.first = key
@@ -77,7 +72,6 @@ def note_executed(S: State, src: int, dst: int, epoch: int, now_ps: int) -> None
 @compiled
 def answer_all(S: State, q: Any, now_ps: int) -> None:
     """Answer the FENCEs that waited for the older epoch."""
-    k = S.kernel[0]
     while q.early >= 0:
         i = q.early
         r = S.reply[i]
@@ -85,9 +79,7 @@ def answer_all(S: State, q: Any, now_ps: int) -> None:
         s = r.session
         op = r.op
         key = r.first
-        r.next = k.reply_free
-        k.reply_free = i
-        k.replies_left += 1
+        release_reply(S, i)
         reply(S, S.session[s].peer_port, S.flow[s].answer, op, key, 1, ordering.answer_ps(q, now_ps))
 
 

@@ -11,7 +11,8 @@ from ..protocol.profile import Kind
 from ..protocol.tags import OPEN_MESSAGES_MAX
 from ..workload.graph import OperationGraph
 from .atomictags import NOT_TAKEN
-from .records import FENCE_NOTE, FENCED, PAIR, zeros
+from .orderrecords import FENCE_NOTE, FENCED, PAIR
+from .records import zeros
 from .shares import Sessions
 
 

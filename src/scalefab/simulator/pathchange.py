@@ -30,7 +30,7 @@ from .pathstate import (
     space_of,
     state_index,
 )
-from .pools import release_frame
+from .pools import new_reply, release_frame
 from .ports import credit_mark, window_mark
 from .recheck import ask_itself, ask_path_again, waits_for_recheck, watch_path
 from .records import ASK_TIMER, PARKED, State
@@ -269,13 +269,7 @@ def run_again(S: State, s: int, op: int, first: int, count: int, stride: int, is
     port = S.session[t].port
     k.again_runs += 1
     if S.session[t].vc == 1:
-        n = k.reply_free
-        if n >= 0:
-            k.reply_free = S.reply[n].next
-        else:
-            n = k.reply_top
-            k.reply_top += 1
-        k.replies_left -= 1
+        n = new_reply(S)
         r = S.reply[n]
         r.op = op
         r.first = first

@@ -70,3 +70,26 @@ def lose_frame(S: State, i: int) -> None:
     else:
         S.kernel[0].lost += 1
     release_frame(S, i)
+
+
+@compiled
+def new_reply(S: State) -> int:
+    """Take a record for answers out of its pool."""
+    k = S.kernel[0]
+    i = k.reply_free
+    if i >= 0:
+        k.reply_free = S.reply[i].next
+    else:
+        i = k.reply_top
+        k.reply_top += 1
+    k.replies_left -= 1
+    return i
+
+
+@compiled
+def release_reply(S: State, i: int) -> None:
+    """Give a record for answers back."""
+    k = S.kernel[0]
+    S.reply[i].next = k.reply_free
+    k.reply_free = i
+    k.replies_left += 1

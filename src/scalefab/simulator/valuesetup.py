@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload.graph import OperationGraph
-from .records import CELL, SIGNAL, VALUED, zeros
+from .records import zeros
 from .valuecheck import followed
+from .valuerecords import CELL, SIGNAL, VALUED
 
 CELLS_MAX = 1 << 26  # own: 2 GiB of records
 FETCHED_MAX = 1 << 28  # own: 2 GiB of values
