@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..simulator.progress import Progress
 
-_COMPILING = "compiling the simulator kernel once for this machine, about 25 s"
+_COMPILING = "compiling the simulator kernel once for this machine, 15 to 30 s"
 _FIRST_LINE_S, _LINE_EVERY_S = 5.0, 15.0
 
 

@@ -127,7 +127,7 @@ def _compile_once(planned: Planned, quiet: bool) -> None:
     for variant in planned.variants:
         if needs_compiling(variant):
             if not quiet:
-                note("compiling the simulator kernel once for this machine, about 15 to 30 s")
+                note("compiling the simulator kernel once for this machine, 15 to 30 s")
             compile_apart(variant)
 
 
