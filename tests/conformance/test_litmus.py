@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from scalefab.cli.litmus import run_tests
 from scalefab.conformance.litmus.load import built_in_tests, parse_litmus, read_litmus
-from scalefab.conformance.litmus.run import FABRIC, run_litmus
-from scalefab.errors import InputError
+from scalefab.conformance.litmus.run import FABRIC, Row, run_litmus
+from scalefab.errors import ExitCode, InputError
 from scalefab.scenario import parse_scenario
 
 FAILING = FABRIC.replace("count: 8}", "count: 8, response_queue: 1KiB}").replace(
@@ -85,6 +88,19 @@ def test_an_outcome_of_unknown_names_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         parse_litmus("name: t\nplaces: {x: 2}\nthreads: ['0: r0 = load x']\noutcome: r1 == 1 and x = 2\n", "t.yaml")
     assert [p.message for p in caught.value.problems] == ["'r1' is no register and no place", "'x = 2' is no condition"]
+
+
+def test_what_was_shown_before_ctrl_c_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(run_litmus(read_litmus(["CoWW"]), 20, 1))
+
+    def interrupted(*_args: object) -> Iterator[Row]:
+        yield from rows
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scalefab.conformance.litmus.run.run_litmus", interrupted)
+    assert run_tests(["CoWW"], on=None, instances=20, seed=1, json_wanted=False) is ExitCode.INTERRUPTED
+    said = capsys.readouterr()
+    assert "CoWW" in said.out and "interrupted after 1 variants" in said.err
 
 
 def test_a_domain_that_is_too_small_is_refused() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import ExitCode
-from .output import note, say
+from .output import complain, note, say
 
 if TYPE_CHECKING:
     from ..conformance.litmus.run import Row
@@ -33,15 +33,24 @@ def run_tests(tests: Sequence[str], *, on: Path | None, instances: int, seed: in
     read = read_litmus(tests)
     scenario = read_scenario(on) if on is not None else None
     rows: list[Row] = []
-    for row in run_litmus(read, instances, seed, scenario):
-        rows.append(row)
-        if sys.stderr.isatty():
-            note(f"{row.name} {row.variant}: {row.failure or 'as it must be'}")
+    interrupted = False
+    try:
+        for row in run_litmus(read, instances, seed, scenario):
+            rows.append(row)
+            if sys.stderr.isatty():
+                note(f"{row.name} {row.variant}: {row.failure or 'as it must be'}")
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        interrupted = True
+        complain(f"interrupted after {len(rows)} variants; what they showed stands")
     if json_wanted:
         told = {"instances": instances, "seed": seed, "rows": [row.facts() for row in rows]}
         say(json.dumps({"scalefab": __version__, "command": "litmus", **told}))
     else:
         say(_words(rows))
+    if interrupted:
+        return ExitCode.INTERRUPTED
     return ExitCode.FAILED if any(row.failure for row in rows) else ExitCode.OK
 
 

@@ -2,7 +2,8 @@
 
 The simulator keeps who, where and how much; what it does not keep is filled in by rules that anyone can repeat:
 
-- data at address a is the byte a mod 8 of the little-endian 64-bit integer a - a mod 8: memory that holds its own addresses;
+- data of which the graph does not say more: at address a the byte a mod 8 of the little-endian 64-bit integer a - a mod 8, memory
+  that holds its own addresses;
 - tags: serial per (src, dst) and tag space in the order of the graph, bit 15 as in the profile; posted STORE and REDUCE 0;
 - a FENCE takes a tag of the upper half of the free ones, from its operation, attempt and space;
 - REDUCE adds f32; an ATOMIC of which the graph does not say more adds u32 or u64;
@@ -155,7 +156,16 @@ class FrameMaker:
             tag=self._tag(op, unit, kind),
             address=address,
         )
-        return Transaction(th, () if kind is Kind.LOAD else operands or (memory_bytes(address, size),))
+        return Transaction(th, () if kind is Kind.LOAD else operands or (self._written(op, address, size),))
+
+    def _written(self, op: int, address: int, size_bytes: int) -> bytes:
+        """Return the data of one transaction or packet: where the graph says which, its first 8 B are that value."""
+        row, data = self._values.get(op), memory_bytes(address, size_bytes)
+        return (
+            data
+            if row is None
+            else (int(self._graph.values.value[row]).to_bytes(8, "little", signed=True) + data[8:])[:size_bytes]
+        )
 
     def _atomic(self, op: int, address: int, size_bytes: int) -> tuple[int, tuple[bytes, ...]]:
         """Return TH.kind and the operands: what the graph says of the operation, else an add of memory's own word."""
@@ -197,7 +207,7 @@ class FrameMaker:
             context=packet,
             address=target,
         )
-        data = memory_bytes(address, size)
+        data = self._written(op, address, size)
         return Transaction(th, (*self._signal(op), data) if kind is Kind.PUT_SIGNAL and th.last else (data,))
 
     def _signal(self, op: int) -> tuple[bytes, bytes]:
