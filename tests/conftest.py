@@ -1,12 +1,15 @@
-"""What all tests share: hypothesis draws the same examples in each run of the usual set, new ones in the long set."""
+"""What all tests share: hypothesis draws the same examples in each run of the usual set, new ones in the long set.
+
+No example has a deadline: the first one compiles what it calls.
+"""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("usual", derandomize=True)
-settings.register_profile("long")
+settings.register_profile("usual", derandomize=True, deadline=None)
+settings.register_profile("long", deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

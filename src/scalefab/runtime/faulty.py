@@ -1,7 +1,7 @@
 """A carrier that errs on purpose, in front of any other: losses, corrupt bits, duplicates, records out of order or late.
 
 What happens to the n-th record that is sent depends on the seed and n only, not on time, so that a run can be repeated; how long
-a late record stays away is real time.
+a late record stays away is real time, and so is how long one that is to come behind the next waits for a next one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Faults:
     duplication
         arrives twice.
     reordering
-        arrives behind the next one.
+        arrives behind the next one, or ``late_ns`` later when none follows till then.
     lateness
         arrives ``late_ns`` later, behind those that are sent meanwhile.
     """
@@ -62,6 +62,7 @@ class Counts:
     duplicated: int = 0
     reordered: int = 0
     late: int = 0
+    dropped: int = 0  #: there was no room for them when the carrier was closed
 
 
 class FaultyCarrier:
@@ -84,7 +85,7 @@ class FaultyCarrier:
         self._rng = np.random.default_rng([seed, 0xFA])
         self._draws = np.zeros((0, 6))
         self._next = 0
-        self._behind: bytes | None = None  # waits for the next one
+        self._behind: tuple[int, bytes] | None = None  # waits for the next one, until then
         self._ready: list[bytes] = []  # goes as soon as there is room
         self._late: list[tuple[int, bytes]] = []
         self.counts = Counts()
@@ -112,9 +113,9 @@ class FaultyCarrier:
             return True
         if fate[3] < faults.reordering and self._behind is None:
             counts.reordered += 1
-            self._behind = copies.pop()
+            self._behind = self._now_ns() + faults.late_ns, copies.pop()
         elif self._behind is not None:
-            copies.append(self._behind)
+            copies.append(self._behind[1])
             self._behind = None
         self._ready += copies
         self._flush()
@@ -126,10 +127,11 @@ class FaultyCarrier:
         return self._inner.receive()
 
     def close(self) -> None:
-        """Send what is left, if there is room, and close the inner carrier."""
-        self._ready += [record for _, record in self._late] + ([self._behind] if self._behind is not None else [])
+        """Send what is left, count what finds no room, and close the inner carrier."""
+        self._ready += [record for _, record in self._late] + ([self._behind[1]] if self._behind is not None else [])
         self._late, self._behind = [], None
         self._flush()
+        self.counts.dropped += len(self._ready)
         self._inner.close()
 
     def _draw(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -145,6 +147,9 @@ class FaultyCarrier:
             now_ns = self._now_ns()
             self._ready += [record for due_ns, record in self._late if due_ns <= now_ns]
             self._late = [(due_ns, record) for due_ns, record in self._late if due_ns > now_ns]
+        if self._behind is not None and self._behind[0] <= self._now_ns():
+            self._ready.append(self._behind[1])
+            self._behind = None
         while self._ready and self._inner.send(self._ready[0]):
             self._ready.pop(0)
         return not self._ready
